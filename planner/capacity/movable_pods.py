@@ -125,6 +125,7 @@ def _stays(cluster: Cluster, pod: Pod, workload: Workload | None, running: int) 
     if owner not in sets_by_key(cluster) and owner not in workloads_by_key(cluster):
         return Stays.UNKNOWN_OWNER
     if workload is not None and workload.traits.is_batch:
+        # Any number of them may be moved: where the loss of all would fail the Job, none is.
         return Stays.JOB if workload.is_finished or fails(workload, running) else None
     return None
 

@@ -16,7 +16,7 @@ from planner.cli.cluster_argument import read_cluster
 from planner.cli.input_options import FILE, policy_of, policy_option, pool_options, price_options
 from planner.ground.errors import InputError, SourceError
 from planner.ground.words import duration
-from planner.inventory.live_lists import NOTHING_TOLD, WatchedChanges
+from planner.inventory.lists_from_watch_events import NOTHING_TOLD, WatchedChanges
 from planner.kubernetes.object_records import Snapshot
 from planner.questions.question import Inputs
 from planner.sources.append_only_journal import VARIABLE, Journal

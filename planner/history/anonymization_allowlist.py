@@ -13,7 +13,7 @@ from typing import Final
 
 from planner.ground import well_known_names
 from planner.ground.data_files import table_beside
-from planner.inventory import wire
+from planner.inventory import api_types
 from planner.kubernetes import status_reasons
 from planner.kubernetes.accelerators import tables
 from planner.kubernetes.clouds import CLOUDS
@@ -84,7 +84,13 @@ _OF_MACHINES: Final = (
     "cloud.google.com/gke-os-distribution", "cloud.google.com/gke-max-pods-per-node", "cloud.google.com/gke-cpu-scaling-level",
 )  # fmt: skip
 """What keys begin with that tell a machine's family, size and parts: NodePools choose by them."""
-_KINDS: Final = {NODE.name, POD.name, REPLICATION_CONTROLLER, *wire.READ, *(templated.kind for templated in TEMPLATED)}
+_KINDS: Final = {
+    NODE.name,
+    POD.name,
+    REPLICATION_CONTROLLER,
+    *api_types.READ,
+    *(templated.kind for templated in TEMPLATED),
+}
 ENUMERATIONS: Final = frozenset(_WORDS["enumerations"].split()) | status_reasons.WORDS | _KINDS
 NAMES: Final = frozenset(_WORDS["names"].split()) | ENUMERATIONS | _parts_of_tables()
 PROGRAMS: Final = frozenset(_WORDS["programs"].split())

@@ -15,7 +15,7 @@ from planner.ground.errors import ChangeError, InputError
 from planner.ground.records import Record, replace
 from planner.ground.well_known_names import is_extended_resource
 from planner.ground.words import with_article
-from planner.inventory import wire
+from planner.inventory import api_types
 from planner.inventory.change_validation import check_workload
 from planner.inventory.documents import values_of
 from planner.inventory.finding_texts import finding
@@ -220,7 +220,7 @@ _SAID: Final = (  # fields of a workload that its document says, beside the temp
 def read_workload_document(kind: str, document: Object, where: str) -> Workload:
     """A workload out of plain values; errors name `where`."""
     try:
-        decoded = typed_json.convert(document, wire.Workload)
+        decoded = typed_json.convert(document, api_types.Workload)
         spec = document.get("spec") or {}
         template = spec if "leaderWorkerTemplate" in spec else spec.get("template") or {}
         _check_template(decoded, template, kind, where)
@@ -229,7 +229,7 @@ def read_workload_document(kind: str, document: Object, where: str) -> Workload:
         raise ChangeError(damage_in_words(error), where=where, fix=getattr(error, "fix", "")) from None
 
 
-def _check_template(decoded: wire.Workload, document: Object, kind: str, where: str) -> None:
+def _check_template(decoded: api_types.Workload, document: Object, kind: str, where: str) -> None:
     spec = decoded.spec
     if spec is None or spec.template is None or not kind_called(kind).rolls_out:
         return
@@ -315,7 +315,7 @@ def _patched(workload: Workload, text: str) -> tuple[Workload, list[str]]:
         )
     patch_spec = patch.get("spec") or {}
     unread = [
-        f"spec.{key}" for key in patch_spec if key not in fields_of(wire.WorkloadSpec) and not key.startswith("$")
+        f"spec.{key}" for key in patch_spec if key not in fields_of(api_types.WorkloadSpec) and not key.startswith("$")
     ]
     return read_changed(workload, document), unread
 
@@ -378,9 +378,9 @@ def _without_lost_commands(patch: Any) -> Any:
         return patch
     cleaned = {key: _without_lost_commands(child) for key, child in patch.items()}
     if "command" in patch:
-        cleaned[wire.SLEEPS] = None
+        cleaned[api_types.SLEEPS] = None
         if not patch["command"]:
-            cleaned[wire.START] = None
+            cleaned[api_types.START] = None
     return cleaned
 
 

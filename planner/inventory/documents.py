@@ -19,7 +19,7 @@ from planner.ground import typed_json
 from planner.ground.errors import InputError
 from planner.ground.records import replace
 from planner.ground.words import plural
-from planner.inventory import log_sections, wire
+from planner.inventory import api_types, log_sections
 from planner.inventory.archives import Content, TooLarge, Walk, inflated
 from planner.inventory.finding_texts import finding
 from planner.inventory.json_scanner import check_count, end_of_value, keys_given_twice, next_value, too_many
@@ -316,7 +316,7 @@ def _json_spans(view: memoryview) -> Iterator[tuple[int, int]]:
 
 def _json_part(view: memoryview, where: str) -> Part:
     check_count(view, where)
-    document = typed_json.decode(view, wire.List | list[msgspec.Raw])
+    document = typed_json.decode(view, api_types.List | list[msgspec.Raw])
     items = document if isinstance(document, list) else document.items
     if len(items or ()) > LIMITS.objects:
         raise too_many(where)
@@ -344,13 +344,13 @@ def _list_part(
     )  # fmt: skip
 
 
-def _page(metadata: Any) -> wire.Page:
+def _page(metadata: Any) -> api_types.Page:
     try:
         if isinstance(metadata, msgspec.Raw):
-            return typed_json.decode(metadata, wire.Page) if metadata else wire.Page()
-        return typed_json.convert(metadata, wire.Page) if metadata is not None else wire.Page()
+            return typed_json.decode(metadata, api_types.Page) if metadata else api_types.Page()
+        return typed_json.convert(metadata, api_types.Page) if metadata is not None else api_types.Page()
     except (msgspec.MsgspecError, RecursionError, ValueError):  # odd as it is, it tells of no other page
-        return wire.Page()
+        return api_types.Page()
 
 
 def _salvaged(view: memoryview, start: int, where: str, problems: list[Finding], error: Exception) -> Iterator[Part]:
@@ -387,7 +387,7 @@ _LOOKED_AT_BYTES = 65_536
 def _kinds_in(view: memoryview) -> tuple[str, ...]:
     """The kinds a document that can't be read is likely of, from its beginning; any where it doesn't say one that is read."""
     kind_names = {match[1].decode("ascii", "replace") for match in _ANY_KIND.finditer(view[:_LOOKED_AT_BYTES])}
-    if kind_names and not kind_names & {"List", *wire.READ, *(f"{kind}List" for kind in wire.READ)}:
+    if kind_names and not kind_names & {"List", *api_types.READ, *(f"{kind}List" for kind in api_types.READ)}:
         return ()
     return tuple(sorted(kind.removesuffix("List") or EVERY_KIND for kind in kind_names)) or (EVERY_KIND,)
 

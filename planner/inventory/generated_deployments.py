@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from planner.inventory import wire
+from planner.inventory import api_types
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.inventory.records.read_context import Shared
 from planner.inventory.records.unplayed_objects import paths_of, read_unplayed
@@ -42,6 +42,7 @@ def through(
     if before is None or worker is not None or before.owner is None or before.owner.uid != live_object.uid:
         return None
     manifest_object = read_unplayed(Shared(), document)
+    # What kubectl applied and the manifest leaves out is taken away; what the operator's defaults make of that isn't known.
     dropped = not live_object.applied_paths or leaves_of(live_object.applied_paths) - leaves_of(paths_of(document))
     if dropped or not _stays(leaves_of(manifest_object.held_to), leaves_of(live_object.held_to)):
         return None
@@ -76,7 +77,7 @@ def _stays(manifest_leaves: frozenset[str], live_leaves: frozenset[str]) -> bool
 
 def _asked(part: Mapping[str, Any], updates: Updates) -> dict[str, Any]:
     """The Deployment's spec as far as a part says it. Arguments and environment are left: they move no pod elsewhere."""
-    spec_fields = fields_of(wire.PodSpec)
+    spec_fields = fields_of(api_types.PodSpec)
     spec = {key: value for key, value in part.items() if key in spec_fields and key != "containers"}
     containers = [raw_container for raw_container in part.get("containers") or () if isinstance(raw_container, Mapping)]
     model = part.get(updates.model)

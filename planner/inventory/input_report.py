@@ -11,7 +11,7 @@ from planner.ground import words
 from planner.ground.errors import NotKnownError
 from planner.ground.records import Record
 from planner.ground.words import NO_WORDS, Text
-from planner.inventory import wire
+from planner.inventory import api_types
 from planner.inventory.cluster_oddities import needed_kinds
 from planner.inventory.kind_detection import resource_of
 from planner.kubernetes.object_records import Presence, Severity, Snapshot
@@ -20,12 +20,16 @@ from planner.kubernetes.unplayed_kinds import LISTED, Listed
 from planner.kubernetes.workload_kinds import POD, ROLLING, kind_called, kind_in, several
 
 SNAPSHOT_KINDS: Final = (
-    *(name for name, kind in wire.READ.items() if kind.group not in (wire.DEVICES, wire.METRICS) and not kind.is_rare),
+    *(
+        name
+        for name, kind in api_types.READ.items()
+        if kind.group not in (api_types.DEVICES, api_types.METRICS) and not kind.is_rare
+    ),
     *(name for name, listed_kind in LISTED.items() if "." not in listed_kind.group),  # that every server has
 )
 """What a snapshot should hold; kubectl lists them with one command, which fails on a kind that the server doesn't have."""
 
-DEVICE_KINDS: Final = ",".join(kind.resource for kind in wire.READ.values() if kind.group == wire.DEVICES)
+DEVICE_KINDS: Final = ",".join(kind.resource for kind in api_types.READ.values() if kind.group == api_types.DEVICES)
 """To be added where the server has dynamic resource allocation."""
 
 UNCHECKED: Final = "certificate-unchecked"
@@ -51,7 +55,7 @@ def role(kinds: Iterable[str]) -> str:
     """A ClusterRole that lets list `kinds`, as YAML."""
     groups: dict[str, list[str]] = defaultdict(list)
     for name in kinds:
-        resource_kind = LISTED[name] if name in LISTED else wire.READ[name]
+        resource_kind = LISTED[name] if name in LISTED else api_types.READ[name]
         groups[resource_kind.group].append(resource_kind.resource)
     rules = "".join(
         f'  - apiGroups: ["{group}"]\n    resources: [{", ".join(resources)}]\n    verbs: [list]\n'
@@ -65,13 +69,13 @@ def list_command(kind: str) -> str:
     """The command that writes the API's own list of `kind`, which says its kind where it is empty, too."""
     row = (
         next((listed_kind for listed_kind in LISTED.values() if listed_kind.kind == kind), None)
-        if kind not in wire.READ
+        if kind not in api_types.READ
         else None
     )
     if row is not None:
         path, resource = row.paths[0], row.resource
     else:
-        resource_kind = wire.READ[kind]
+        resource_kind = api_types.READ[kind]
         root, resource = f"/apis/{resource_kind.group}" if resource_kind.group else "/api", resource_kind.resource
         path = f"{root}/{resource_kind.versions[0]}/{resource}"
     return f"kubectl get --raw {path} > {resource}.json"
@@ -90,7 +94,7 @@ SNAPSHOT_COMMAND: Final = _folded(get_command()) + " | gzip > cluster.json.gz"
 
 def _resources() -> list[str]:
     """Every kind that is read, as ``kubectl api-resources --output name`` calls it."""
-    resources = [(kind.resource, kind.group) for kind in wire.READ.values() if kind.group != wire.METRICS]
+    resources = [(kind.resource, kind.group) for kind in api_types.READ.values() if kind.group != api_types.METRICS]
     resources += [(listed_kind.resource, listed_kind.group) for listed_kind in LISTED.values()]
     return list(dict.fromkeys(f"{resource}.{group}" if group else resource for resource, group in resources))
 

@@ -14,7 +14,7 @@ import msgspec
 
 from planner.ground import typed_json
 from planner.ground.data_files import table_beside
-from planner.inventory import wire
+from planner.inventory import api_types
 from planner.kubernetes import kueue_managed_pods
 from planner.kubernetes.unplayed_kinds import LISTED
 from planner.kubernetes.workload_kinds import DEPLOYMENT
@@ -26,15 +26,15 @@ def resource_of(kind: str) -> str:
     """What kubectl calls objects of a kind that is read: ``pods``, ``priorityclasses``, ``clusterqueues.kueue.x-k8s.io``."""
     if kind in LISTED:
         return kind if "." in LISTED[kind].group else LISTED[kind].resource
-    resource_kind = wire.READ[kind]
+    resource_kind = api_types.READ[kind]
     return (
         f"{resource_kind.resource}.{resource_kind.group}"
-        if kind in kueue_managed_pods.KINDS or resource_kind.group == wire.SPARE
+        if kind in kueue_managed_pods.KINDS or resource_kind.group == api_types.SPARE
         else resource_kind.resource
     )
 
 
-_PLURALS: Final = {readable_kind.resource: kind for kind, readable_kind in wire.READ.items() if readable_kind.group != wire.METRICS} | {
+_PLURALS: Final = {readable_kind.resource: kind for kind, readable_kind in api_types.READ.items() if readable_kind.group != api_types.METRICS} | {
     "endpoints": "Endpoints",
     "configmaps": "ConfigMap", "secrets": "Secret", "serviceaccounts": "ServiceAccount", "ingresses": "Ingress",
     "cronjobs": "CronJob", "replicationcontrollers": "ReplicationController",

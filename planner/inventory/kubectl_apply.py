@@ -17,7 +17,7 @@ from planner.ground.errors import ChangeError, InputError
 from planner.ground.records import Record, replace
 from planner.ground.well_known_names import DEFAULT_NAMESPACE, LWS_EXCLUSIVE, LWS_SUBGROUP_EXCLUSIVE
 from planner.ground.words import with_article
-from planner.inventory import api_version_checks, helm_hooks, wire
+from planner.inventory import api_types, api_version_checks, helm_hooks
 from planner.inventory.change import (
     applied_to,
     document_of,
@@ -319,7 +319,7 @@ def _each_once(objects: Iterable[Object], namespace: str, findings: list[Finding
     for number, document in enumerate(objects, start=1):
         kind = _kind(document, number)
         _check_metadata(document, f"{MANIFEST}, {kind} (document {number})")
-        metadata, resource_kind = document.get("metadata"), wire.READ.get(kind)
+        metadata, resource_kind = document.get("metadata"), api_types.READ.get(kind)
         # kinds of the cluster have none
         if (
             isinstance(metadata, dict)
@@ -453,7 +453,7 @@ def _each_key(unknown: Iterable[UnknownObject]) -> list[UnknownObject]:
 
 def _is_listed(kind: str, document: Object, snapshot: Snapshot) -> bool:
     """Whether the snapshot has the object: what a manifest leaves out of it stays."""
-    resource_kind = wire.READ.get(kind)
+    resource_kind = api_types.READ.get(kind)
     if resource_kind is None:
         return (
             _there_now(
@@ -674,7 +674,7 @@ def _gpus_at_most(shared: Shared, row: Templated, document: Object) -> int:
 
 def _check_amounts(pod_set: FoundSet, template: Template, where: str) -> None:
     """The API server takes the object of another project's kind, and none of its pods."""
-    problem = next(amount_problems(typed_json.convert(pod_set.template, wire.PodTemplate)), None)
+    problem = next(amount_problems(typed_json.convert(pod_set.template, api_types.PodTemplate)), None)
     if problem:
         raise ChangeError(problem, where=where, fix="The API server refuses its pods: fix that field")
     for container in (*template.spec.containers, *template.spec.init_containers):
@@ -1018,7 +1018,7 @@ def _with_objects(
     for budget in brought.get("PodDisruptionBudget", ()):
         check_budget(budget)
     for kind, records in brought.items():
-        field = wire.READ[kind].field
+        field = api_types.READ[kind].field
         record_by_name = {_name(change): change for change in changes.get(field, getattr(snapshot, field))}
         for record in records:
             old = record_by_name.get(_name(record))

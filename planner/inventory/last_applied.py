@@ -17,7 +17,7 @@ import msgspec
 
 from planner.ground import typed_json
 from planner.ground.well_known_names import KEPT_ANNOTATIONS
-from planner.inventory import wire
+from planner.inventory import api_types
 from planner.inventory.reading_limits import LIMITS
 from planner.inventory.redacted_value_digests import seal
 from planner.kubernetes.strategic_merge_patch import MERGE_KEYS
@@ -30,7 +30,7 @@ _APPLY: Final = "Apply"
 _BY_UPDATE: Final = ("kubectl-client-side-apply", "helm")  # managers that apply manifests and write with Update
 
 
-def take_applied_fields(metadata: wire.WorkloadMetadata | None) -> str:
+def take_applied_fields(metadata: api_types.WorkloadMetadata | None) -> str:
     """The fields of ``metadata.labels``, ``metadata.annotations`` (those that are kept) and ``spec`` that were applied, as JSON; ""
     where the object doesn't say. `metadata` loses what told it: values aren't kept, and names of environment variables are sealed
     anew in each process, so that a snapshot's digest can't depend on them."""
@@ -54,7 +54,7 @@ def fields_in(text: str) -> Fields:
     return fields if isinstance(fields, dict) else {}
 
 
-def _of_annotation(annotations: wire.AppliedAnnotations | None) -> Fields | None:
+def _of_annotation(annotations: api_types.AppliedAnnotations | None) -> Fields | None:
     text = annotations.last_applied if annotations is not None else None
     if not text or len(text) > LIMITS.annotation_letters:
         return None
@@ -65,7 +65,7 @@ def _of_annotation(annotations: wire.AppliedAnnotations | None) -> Fields | None
     return document if isinstance(document, dict) else None
 
 
-def _of_managers(entries: Iterable[wire.ManagedFields]) -> Fields | None:
+def _of_managers(entries: Iterable[api_types.ManagedFields]) -> Fields | None:
     """What the applier owns alone; of several the one that owns most."""
     own = [managed_fields for managed_fields in entries if isinstance(managed_fields.fields_v1, dict)]
     updates = (managed for managed in own if managed.manager in _BY_UPDATE and not managed.subresource)
@@ -87,7 +87,7 @@ def applied_part(document: Mapping[str, Any]) -> Mapping[str, Any]:
     metadata = document.get("metadata")
     entries = metadata.get("managedFields") if isinstance(metadata, Mapping) else None
     try:
-        managed_fields = _of_managers(typed_json.convert(entries, list[wire.ManagedFields])) if entries else None
+        managed_fields = _of_managers(typed_json.convert(entries, list[api_types.ManagedFields])) if entries else None
     except msgspec.ValidationError:
         return {}
     return _part(document, managed_fields) if managed_fields else {}
@@ -99,7 +99,7 @@ def _part(value: Any, fields: Any) -> Any:
     return {key: _part(value[key], below) for key, below in fields.items() if key in value}
 
 
-def _is_applier(managed_fields: wire.ManagedFields) -> bool:
+def _is_applier(managed_fields: api_types.ManagedFields) -> bool:
     """Whether it wrote with server-side apply; a status is applied by controllers."""
     return managed_fields.operation == _APPLY and not managed_fields.subresource
 
@@ -158,7 +158,7 @@ def _paths(value: Any, field: str = "") -> Any:
     """The fields that `value` has: True for a leaf and a list without a merge key, which are taken away whole."""
     if isinstance(value, dict):
         # Headroom's own fields say how a command starts and sleeps: who takes the command away takes them along
-        read = dict.fromkeys((wire.START, wire.SLEEPS), True) if "command" in value else {}
+        read = dict.fromkeys((api_types.START, api_types.SLEEPS), True) if "command" in value else {}
         return {key: _paths(child, key) for key, child in value.items()} | read
     if isinstance(value, list) and (name := MERGE_KEYS.get(field)):
         return [

@@ -29,7 +29,7 @@ from planner.ground.well_known_names import (
     POD_TEMPLATE_HASH,
     SYSTEM_NAMESPACES,
 )
-from planner.inventory.wire import READ
+from planner.inventory.api_types import READ
 from planner.kubernetes.clouds import labels_of
 from planner.kubernetes.field_privacy import Tells, told_by
 from planner.kubernetes.kueue_managed_pods import KINDS as QUEUE_KINDS

@@ -17,26 +17,26 @@ import msgspec
 
 from planner.ground import quantity
 from planner.ground.well_known_names import CPU, EPHEMERAL_STORAGE, HUGE_PAGES, MEMORY, is_extended_resource
-from planner.inventory import wire
+from planner.inventory import api_types
 from planner.inventory.records.pods import asked_at_once, read_pod_spec
 from planner.inventory.records.read_context import Shared
 from planner.inventory.redacted_value_digests import sealed
 from planner.kubernetes.object_records import EMPTY, Amounts, PodSpec
 
 Object = dict[str, Any]
-_SOURCES = tuple(field.name for field in msgspec.structs.fields(wire.Volume) if field.name != "name")
+_SOURCES = tuple(field.name for field in msgspec.structs.fields(api_types.Volume) if field.name != "name")
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _POD_LEVEL = (CPU, MEMORY)
 _STANDARD = (CPU, MEMORY, EPHEMERAL_STORAGE)
 _QUALIFIED = re.compile(r"(?:[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?\Z")
 
 
-def problems_of(template: wire.PodTemplate, document: Object, claims: Iterable[str] = ()) -> Iterator[str]:
+def problems_of(template: api_types.PodTemplate, document: Object, claims: Iterable[str] = ()) -> Iterator[str]:
     """Each refusal: the field in ``spec.template.spec``, and what is wrong with it.
 
     `document` is the template as written, `claims` are the names of the workload's volumeClaimTemplates.
     """
-    spec = template.spec or wire.PodSpec()
+    spec = template.spec or api_types.PodSpec()
     yield from _volumes(spec.volumes or ())
     for container in _containers(spec):
         yield from _resources(container)
@@ -46,7 +46,7 @@ def problems_of(template: wire.PodTemplate, document: Object, claims: Iterable[s
     yield from _ports(spec)
     yield from _claims(spec)
     yield from _tolerations(spec.tolerations or ())
-    yield from _affinity(spec.affinity or wire.Affinity())
+    yield from _affinity(spec.affinity or api_types.Affinity())
     yield from _spread(spec.topology_spread_constraints or ())
     if spec.resources is not None:
         yield from _pod_level(read_pod_spec(Shared(), spec))
@@ -54,9 +54,9 @@ def problems_of(template: wire.PodTemplate, document: Object, claims: Iterable[s
         yield "activeDeadlineSeconds is not supported in a workload's template"
 
 
-def amount_problems(template: wire.PodTemplate) -> Iterator[str]:
+def amount_problems(template: api_types.PodTemplate) -> Iterator[str]:
     """Of them what is wrong with a container's amounts, which is so of any pod."""
-    for container in _containers(template.spec or wire.PodSpec()):
+    for container in _containers(template.spec or api_types.PodSpec()):
         yield from _resources(container)
 
 
@@ -64,7 +64,7 @@ def _repeated(names: Iterable[str]) -> list[str]:
     return [name for name, count in Counter(names).items() if count > 1]
 
 
-def _volumes(volumes: Iterable[wire.Volume]) -> Iterator[str]:
+def _volumes(volumes: Iterable[api_types.Volume]) -> Iterator[str]:
     for name in _repeated(volume.name for volume in volumes):
         yield f"volumes: the name {name} is used twice"
     for volume in volumes:
@@ -75,13 +75,13 @@ def _volumes(volumes: Iterable[wire.Volume]) -> Iterator[str]:
             yield f"volumes[{volume.name}].persistentVolumeClaim: give a claimName"
 
 
-def _containers(spec: wire.PodSpec) -> list[wire.Container]:
+def _containers(spec: api_types.PodSpec) -> list[api_types.Container]:
     return [*(spec.init_containers or ()), *(spec.containers or ())]
 
 
-def _resources(container: wire.Container) -> Iterator[str]:
+def _resources(container: api_types.Container) -> Iterator[str]:
     """`validateResourceRequirements`; what compares amounts is `inventory.change_validation`'."""
-    resources = container.resources or wire.Resources()
+    resources = container.resources or api_types.Resources()
     requests, limits = resources.requests or {}, resources.limits or {}
     for name in dict.fromkeys([*requests, *limits]):
         place, is_huge = f"containers[{container.name}].resources: {name}", name.startswith(HUGE_PAGES)
@@ -130,7 +130,7 @@ def _handlers(place: str, container: Object, *, may_have: bool) -> Iterator[str]
             yield f"{place}.{name}: must specify a handler type"
 
 
-def _gates(gates: Iterable[wire.Named]) -> Iterator[str]:
+def _gates(gates: Iterable[api_types.Named]) -> Iterator[str]:
     for name in _repeated(gate.name for gate in gates):
         yield f"schedulingGates: {name} is there twice"
     for gate in gates:
@@ -138,7 +138,7 @@ def _gates(gates: Iterable[wire.Named]) -> Iterator[str]:
             yield f'schedulingGates: "{gate.name}" is no qualified name'
 
 
-def _ports(spec: wire.PodSpec) -> Iterator[str]:
+def _ports(spec: api_types.PodSpec) -> Iterator[str]:
     taken: list[str] = []
     for container in spec.containers or ():
         for port in container.ports or ():
@@ -155,7 +155,7 @@ def _ports(spec: wire.PodSpec) -> Iterator[str]:
         yield f"containers: the host port {repeated_port} is taken twice"
 
 
-def _claims(spec: wire.PodSpec) -> Iterator[str]:
+def _claims(spec: api_types.PodSpec) -> Iterator[str]:
     claim_names = [pod_resource_claim.name for pod_resource_claim in spec.resource_claims or ()]
     for name in _repeated(claim_names):
         yield f"resourceClaims: the name {name} is used twice"
@@ -169,7 +169,7 @@ def _claims(spec: wire.PodSpec) -> Iterator[str]:
                 yield f"containers[{container.name}].resources.claims: {reference.name} is none of the pod's resourceClaims"
 
 
-def _tolerations(tolerations: Iterable[wire.Toleration]) -> Iterator[str]:
+def _tolerations(tolerations: Iterable[api_types.Toleration]) -> Iterator[str]:
     for i, toleration in enumerate(tolerations):
         place, operator = f"tolerations[{i}]", toleration.operator or "Equal"
         if not toleration.key and operator != "Exists":
@@ -184,8 +184,8 @@ def _tolerations(tolerations: Iterable[wire.Toleration]) -> Iterator[str]:
             yield f"{place}: effect must be NoExecute when tolerationSeconds is set"
 
 
-def _affinity(affinity: wire.Affinity) -> Iterator[str]:
-    node = affinity.node_affinity or wire.NodeAffinity()
+def _affinity(affinity: api_types.Affinity) -> Iterator[str]:
+    node = affinity.node_affinity or api_types.NodeAffinity()
     if node.required is not None and not node.required.node_selector_terms:
         yield "affinity.nodeAffinity: a required node selector must have at least one term"
     # Terms of required and preferred affinity hold the same requirements, and are checked alike.
@@ -199,14 +199,14 @@ def _affinity(affinity: wire.Affinity) -> Iterator[str]:
     for side in (affinity.pod_affinity, affinity.pod_anti_affinity):
         if side is None:
             continue
-        weighted = [term.pod_affinity_term or wire.PodAffinityTerm() for term in side.preferred or ()]
+        weighted = [term.pod_affinity_term or api_types.PodAffinityTerm() for term in side.preferred or ()]
         if any(not pod_term.topology_key for pod_term in (*(side.required or ()), *weighted)):
             yield "affinity: a term for pods must have a topologyKey"
         if any(not 1 <= term.weight <= 100 for term in side.preferred or ()):
             yield "affinity: the weight of a term for pods is not from 1 to 100"
 
 
-def _requirement(requirement: wire.Requirement) -> Iterator[str]:
+def _requirement(requirement: api_types.Requirement) -> Iterator[str]:
     count, place = (
         len(requirement.values or ()),
         f"affinity.nodeAffinity, {requirement.key or 'a requirement without key'}",
@@ -226,7 +226,7 @@ def _requirement(requirement: wire.Requirement) -> Iterator[str]:
         yield f'{place}: "{requirement.operator}" is no operator of node selectors'
 
 
-def _spread(constraints: Iterable[wire.TopologySpreadConstraint]) -> Iterator[str]:
+def _spread(constraints: Iterable[api_types.TopologySpreadConstraint]) -> Iterator[str]:
     for spread_constraint in constraints:
         place = f"topologySpreadConstraints[{spread_constraint.topology_key}]"
         if not spread_constraint.topology_key:

@@ -19,7 +19,7 @@ from typing import Any, Final, Union, get_args, get_origin
 import msgspec
 
 from planner.ground.data_files import table_beside
-from planner.inventory import wire
+from planner.inventory import api_types
 from planner.inventory.field_coverage import FIELDS
 
 Object = dict[str, Any]
@@ -29,7 +29,7 @@ _written = json.JSONEncoder(sort_keys=True).encode
 _SEALED = re.compile("\0[0-9a-f]{16}\\Z")
 _APART = {"command": "headroom.dev/command", "args": "headroom.dev/args"}
 """Decoded to see how a process is started and then dropped: the digests stand beside them."""
-_READ_AND_DROPPED: dict[type[msgspec.Struct], tuple[str, ...]] = {wire.HostPath: ("path",)}
+_READ_AND_DROPPED: dict[type[msgspec.Struct], tuple[str, ...]] = {api_types.HostPath: ("path",)}
 """Fields that are decoded to see something of them, and then dropped; only digests are kept."""
 # Source: kubernetes pkg/apis/core/v1/defaults.go; what the API server fills in, or drops when it is empty
 _DEFAULTS: dict[str, list[Any]] = msgspec.json.decode(table_beside(__name__, "redacted_value_digests.json"))
@@ -134,13 +134,13 @@ def seal(template: Object) -> Object:
 
 def seal_spec(spec: Object) -> Object:
     """The spec of a template, as `seal` does it."""
-    return _seal(spec, wire.PodSpec)
+    return _seal(spec, api_types.PodSpec)
 
 
 def seal_but_spec(template: Object) -> Object:
     """`seal`, the spec left as it is."""
     sealed = {
-        key: child if key == "spec" and isinstance(child, dict) else _seal({key: child}, wire.PodTemplate)[key]
+        key: child if key == "spec" and isinstance(child, dict) else _seal({key: child}, api_types.PodTemplate)[key]
         for key, child in template.items()
     }
     metadata = sealed.get("metadata")
@@ -149,7 +149,8 @@ def seal_but_spec(template: Object) -> Object:
         sealed["metadata"] = {
             **metadata,
             "annotations": {
-                key if key in fields_of(wire.Annotations) else _hide(key): text for key, text in annotations.items()
+                key if key in fields_of(api_types.Annotations) else _hide(key): text
+                for key, text in annotations.items()
             },
         }
     return sealed
@@ -200,9 +201,9 @@ def unread(sealed: Object, of_spec: str) -> str:
     return _digest([of_spec, annotations])[1:]
 
 
-def unread_of_spec(sealed: Object, decoded: wire.PodSpec) -> str:
+def unread_of_spec(sealed: Object, decoded: api_types.PodSpec) -> str:
     """A digest of all that the spec of a template says and its record doesn't hold."""
-    return _digest(wire.encode([_hidden(sealed, wire.PodSpec), _unrecorded(decoded)]).decode())
+    return _digest(api_types.encode([_hidden(sealed, api_types.PodSpec), _unrecorded(decoded)]).decode())
 
 
 def _hidden(value: Any, type_: type[msgspec.Struct] | None) -> Any:
@@ -232,7 +233,7 @@ def _is_passed_over(key: str, type_: type[msgspec.Struct] | None) -> bool:
     return key in _APART or key == "serviceAccount" or is_unknown
 
 
-_API_TYPES: dict[type[msgspec.Struct], str] = {wire.PodSpec: "PodSpec", wire.Container: "Container"}
+_API_TYPES: dict[type[msgspec.Struct], str] = {api_types.PodSpec: "PodSpec", api_types.Container: "Container"}
 
 
 def _is_default(key: str, digest: str, container: Object) -> bool:
@@ -250,7 +251,7 @@ def _digests_of_defaults(key: str) -> tuple[str, ...]:
     return tuple(_digest(default) for default in (*_DEFAULTS.get(key, ()), ""))
 
 
-def _unrecorded(spec: wire.PodSpec) -> list[Any]:
+def _unrecorded(spec: api_types.PodSpec) -> list[Any]:
     """What is decoded and not in the record: ports, which requests are written down, and fields that mean the same
     whether they are written or left out, which the API server doesn't fill in."""
     shape: list[Any] = []

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from planner.ground.errors import ChangeError
-from planner.inventory import wire
+from planner.inventory import api_types
 from planner.inventory.redacted_value_digests import fields_of, seal
 from planner.kubernetes.object_records import Snapshot
 from planner.kubernetes.operator_update_rules import at
@@ -76,8 +76,8 @@ class Runtimes:
         runtime = self._named(name, str(metadata.get("namespace") or ""))
         if runtime is None or [format_of.get("name"), str(format_of.get("version") or "")] not in runtime["formats"]:
             return None
-        container = {key: field for key, field in model.items() if key in fields_of(wire.Container)}
-        own = {key: field for key, field in part.items() if key in fields_of(wire.PodSpec)}
+        container = {key: field for key, field in model.items() if key in fields_of(api_types.Container)}
+        own = {key: field for key, field in part.items() if key in fields_of(api_types.PodSpec)}
         own["containers"] = [*listed, {**container, "name": updates.container}]
         try:
             # KServe merges the object over its runtime by strategic merge patch, too.
@@ -180,7 +180,7 @@ def runtime_of(document: Mapping[str, Any]) -> str:
         for model_format in formats
         for version in ("", str(model_format.get("version") or ""))
     ]
-    own = {key: field for key, field in spec.items() if key in fields_of(wire.PodSpec)}
+    own = {key: field for key, field in spec.items() if key in fields_of(api_types.PodSpec)}
     return json.dumps({"formats": each, "spec": seal({"spec": own})["spec"]})
 
 
@@ -205,7 +205,7 @@ def _training(spec: Object) -> Object | None:
             map(_is_object, template["spec"]["containers"])
         ):
             return None
-        own = {key: field for key, field in template["spec"].items() if key in fields_of(wire.PodSpec)}
+        own = {key: field for key, field in template["spec"].items() if key in fields_of(api_types.PodSpec)}
         pods = seal({"metadata": at(template, "metadata") or {}, "spec": own})
         labels = {"labels": at(job, "template.metadata.labels") or {}}
         new_jobs.append(
@@ -234,7 +234,7 @@ def _sealed_parts(spec: Mapping[str, Any]) -> Object:
         value = spec.get(key)
         if key in _POD_SPECS and isinstance(value, dict):
             sealed_parts[key] = seal(
-                {"spec": {name: field for name, field in value.items() if name in fields_of(wire.PodSpec)}}
+                {"spec": {name: field for name, field in value.items() if name in fields_of(api_types.PodSpec)}}
             )["spec"]
         elif key in _WITHIN and isinstance(value, dict):
             sealed_parts[key] = _sealed_parts(value)

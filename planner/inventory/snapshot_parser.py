@@ -20,7 +20,7 @@ from planner.ground import garbage_collector, typed_json, words
 from planner.ground.errors import InputError
 from planner.ground.records import Record, replace
 from planner.ground.well_known_names import CONTROLLER_REVISION_HASH, DEFAULT_NAMESPACE
-from planner.inventory import wire
+from planner.inventory import api_types
 from planner.inventory.finding_texts import finding
 from planner.inventory.incomplete_lists import with_gaps
 from planner.inventory.inferred_replicasets import with_inferred
@@ -234,18 +234,18 @@ def read_object(shared: Shared, raw_object: Item, kind: str) -> ReadObject:
     else:
         record = _KINDS[kind].read(shared, decoded)
     # What the readers drop is gone from `decoded` as well: the digest is that of what is kept.
-    digest = wire.digest(kind.encode() + wire.encode(decoded))
-    return ReadObject(record=record, digest=digest, metadata=decoded.metadata or wire.Metadata())
+    digest = api_types.digest(kind.encode() + api_types.encode(decoded))
+    return ReadObject(record=record, digest=digest, metadata=decoded.metadata or api_types.Metadata())
 
 
 _DEFINITION = "CustomResourceDefinition"
 
 
-class _Annotated(wire.Wire):
+class _Annotated(api_types.Wire):
     annotations: dict[str, str] | None = None
 
 
-class _WithAnnotations(wire.Wire):
+class _WithAnnotations(api_types.Wire):
     metadata: _Annotated | None = None
 
 
@@ -278,7 +278,7 @@ def read_unplayed_object(
     pod_sets = [(pod.role, pod.count, pod.template.labels, pod.template.spec) for pod in record.pods]
     generation = (document.get("metadata") or {}).get("generation")  # another for each change of what isn't kept
     digest_text = f"{record.api_group} {record.key} {record.uid} {generation} {record.is_suspended} {pod_sets}"
-    return record, wire.digest(digest_text.encode())
+    return record, api_types.digest(digest_text.encode())
 
 
 def _advising(raw_object: Item, kind: str) -> str:
@@ -295,7 +295,7 @@ def _advising(raw_object: Item, kind: str) -> str:
 @cache
 def _wire_of(kind: str) -> tuple[type[msgspec.Struct], Callable[[Any], Any]]:
     """What is decoded of a kind's objects, and the decoder."""
-    templated = wire.Workload if kind in _TEMPLATED else wire.Pod
+    templated = api_types.Workload if kind in _TEMPLATED else api_types.Pod
     decoded = _KINDS[kind].wire if kind in _KINDS else templated
     return decoded, typed_json.decoder(decoded)
 
@@ -306,7 +306,7 @@ class Reader:
     def __init__(self) -> None:
         self.found: dict[str, list[Any]] = {}
         self.other_kinds: dict[str, int] = {}
-        self.presence: dict[str, Presence] = dict.fromkeys(wire.READ, Presence.ABSENT)
+        self.presence: dict[str, Presence] = dict.fromkeys(api_types.READ, Presence.ABSENT)
         self.problems: list[Finding] = []
         self.objects = self.workloads = self.unreadable = self.by_shape = self.foreign = 0
         self.resource_versions: FrozenMap[str] = FrozenMap()
@@ -350,7 +350,7 @@ class Reader:
         unplayed: Iterable[model.Unplayed] = (),
         told_apart: Collection[str] = (),
     ) -> Reader:
-        """One that has read these records already (`planner.inventory.live_lists`). `told_apart`: kinds with names and uids that are known to
+        """One that has read these records already (`planner.inventory.lists_from_watch_events`). `told_apart`: kinds with names and uids that are known to
         differ."""
         reader = cls()
         reader.found, reader._digest, reader.presence = dict(found), digest, dict(presence)
@@ -521,7 +521,7 @@ class Reader:
                     raw_object if isinstance(raw_object, dict) else msgspec.json.decode(raw_object)
                 )
                 self._custom_schemas |= schemas
-                self._digests.update(map(wire.digest, schemas.values()))
+                self._digests.update(map(api_types.digest, schemas.values()))
 
     def _keep_kubelet(self, raw_object: Item, file: str) -> bool:
         """Keep a kubelet's configuration, of the node that its file or its own name tells; False where it is none."""
@@ -536,7 +536,7 @@ class Reader:
         elif (configuration := of_topology(document)) is not None:
             self._topologies[str((document.get("metadata") or {}).get("name"))] = configuration
         if configuration is not None:
-            self._digests.add(wire.digest(repr((file, configuration)).encode()))
+            self._digests.add(api_types.digest(repr((file, configuration)).encode()))
         return configuration is not None
 
     def _with_kubelets(self, nodes: list[model.Node]) -> list[model.Node]:
@@ -580,7 +580,7 @@ class Reader:
         """What was read so far."""
         self.take_watched()
         fields: dict[str, list[Any]] = {}
-        for kind, resource_kind in wire.READ.items():
+        for kind, resource_kind in api_types.READ.items():
             fields.setdefault(resource_kind.field, []).extend(self._each_once(kind, self.found.get(kind, [])))
         fields["nodes"].sort(key=lambda node: str(node.name))
         if self._kubelets or self._topologies:
@@ -619,7 +619,7 @@ class Reader:
 
     def _partial(self) -> Iterator[tuple[str, str]]:
         """Kinds of which some weren't read → why."""
-        for kind in wire.READ:
+        for kind in api_types.READ:
             damaged, is_there = self._damaged.get(kind, 0), self.presence[kind] is Presence.PRESENT
             pages = self._pages.get(kind, ())
             if damaged:
@@ -638,7 +638,7 @@ class Reader:
     def _notes(self) -> Iterator[Finding]:
         """What holds for many objects or files, each once."""
         for (kind, api_version), count in self._old.items():
-            were, new = words.plural(count, "was", "were"), f"{wire.API_GROUPS[kind]}/v1"
+            were, new = words.plural(count, "was", "were"), f"{api_types.API_GROUPS[kind]}/v1"
             yield finding("old-api-version", count=count, kind=kind, old=api_version, were=were, new=new)
         if self.by_shape:
             yield finding("kind-by-shape", count=self.by_shape, objects=self.objects)
@@ -770,7 +770,7 @@ def _template_in(raw_object: Item, kind: str) -> workloads.Raw:
         return whole if isinstance(whole, dict) else {}
     if isinstance(raw_object, dict):
         return (raw_object.get("spec") or {}).get("template") or {}
-    spec = typed_json.decode(raw_object, wire.Templated).spec
+    spec = typed_json.decode(raw_object, api_types.Templated).spec
     text = bytes(spec.template) if spec is not None else b""
     # `template: null` is four bytes of JSON and no template.
     return text if text[:1] == b"{" else {}
@@ -814,7 +814,7 @@ def kind_of(raw_object: object, part: Part) -> tuple[str, str]:
         if kind_and_version is not None:
             return kind_and_version
         try:
-            decoded = typed_json.decode(raw_object, wire.Head)
+            decoded = typed_json.decode(raw_object, api_types.Head)
         except msgspec.ValidationError:
             raise NotAnObject("it isn't an object") from None
         kind, api_version = decoded.kind, decoded.api_version
@@ -872,7 +872,7 @@ def _list_in(raw_object: Item, kind: str, part: Part) -> Part | None:
     else:
         check_count(raw_object, part.where)
         try:
-            fields = typed_json.decode(raw_object, wire.List)
+            fields = typed_json.decode(raw_object, api_types.List)
         except msgspec.MsgspecError:
             return None
         items, version = fields.items, fields.api_version or ""
@@ -931,17 +931,17 @@ def _list_called(kind: str, part: Part) -> str:
 
 def is_known(kind: str, api_version: str) -> bool:
     """Whether the planner reads this kind; a kind of the same name from another API group is another kind."""
-    if kind not in wire.READ:
+    if kind not in api_types.READ:
         return False
     group = api_version.rpartition("/")[0]
     if kind == "Event":
         return group in ("", "events.k8s.io")
-    return group == wire.API_GROUPS.get(kind, "") or not api_version or is_old(kind, api_version)
+    return group == api_types.API_GROUPS.get(kind, "") or not api_version or is_old(kind, api_version)
 
 
 def is_old(kind: str, api_version: str) -> bool:
     """Whether the kind is of a group it was in before Kubernetes 1.16, with the same fields."""
-    return kind in wire.OLD_KINDS and api_version.partition("/")[0] == wire.OLD_API_GROUP
+    return kind in api_types.OLD_KINDS and api_version.partition("/")[0] == api_types.OLD_API_GROUP
 
 
 def object_name(kind: str, namespace: str, name: str) -> str:
@@ -974,7 +974,7 @@ def _name_of(raw_object: Item, part: Part) -> str:
         loose = raw_object if isinstance(raw_object, dict) else msgspec.json.decode(raw_object)
         kind, _ = kind_of(loose, part)
         metadata = loose["metadata"]
-        resource_kind = wire.READ.get(kind)
+        resource_kind = api_types.READ.get(kind)
         namespace = (
             str(metadata.get("namespace") or DEFAULT_NAMESPACE)
             if resource_kind is None or resource_kind.is_namespaced

@@ -309,6 +309,7 @@ def found_sets(row: Templated, document: Document, *, with_none: bool = False) -
     """The pod sets of a document, those without a template left out; those without a pod too, but `with_none`."""
     if row.composes is not None:
         sets = row.composes(document).sets
+        # A Workflow's counts are those of its widest moment: a template with 0 there runs at another one and needs its node then.
         return [found_set for found_set in sets if found_set.count > 0 or with_none or row.gang is Gang.IN_TURN]
     pod_sets = []
     for pod_set in row.sets:

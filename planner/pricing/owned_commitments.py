@@ -115,6 +115,8 @@ def covered(
 
     def rank(node: Node) -> tuple[int, int, str]:
         requests = requested.get(node.name, EMPTY)
+        # No label tells which node a commitment covers. Nodes in use come first, so that an idle one that goes saves its on-demand
+        # price; then by name, the same in every run.
         return -alike(requests), -requests.get(CPU, 0), node.name
 
     commitments_by_node: dict[str, OwnedCommitment] = {}

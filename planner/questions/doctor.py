@@ -9,7 +9,7 @@ from planner.ground.answer_layout import Column, Listing
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import Record
 from planner.ground.words import NO_WORDS, Text, count, listing
-from planner.inventory import input_report, wire
+from planner.inventory import api_types, input_report
 from planner.inventory.cluster_oddities import needed_kinds
 from planner.inventory.input_report import ServerLoad, listed_in
 from planner.kubernetes.object_records import Finding, Presence, Severity, Snapshot
@@ -62,7 +62,7 @@ def answer(snapshot: Snapshot, _settings: DoctorSettings, inputs: Inputs = NOTHI
     """Every kind that is read, how it went, and what would bring what is missing."""
     costs = needed_kinds(snapshot)
     kinds = []
-    for name, kind in wire.READ.items():
+    for name, kind in api_types.READ.items():
         presence = snapshot.presence.get(name, Presence.ABSENT)
         is_there = presence in (Presence.PRESENT, Presence.INFERRED)
         severity, cost_text = costs.get(name, (None, ""))

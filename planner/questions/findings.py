@@ -18,7 +18,7 @@ from planner.ground.words import Text, count
 from planner.health.drift import service_differences as drift
 from planner.health.memory import risks
 from planner.health.restarts import report as restarts
-from planner.inventory import cluster_oddities, wire
+from planner.inventory import api_types, cluster_oddities
 from planner.kubernetes.object_records import Finding, Snapshot
 from planner.kubernetes.workload_kinds import NODE, POD, ROLLING
 from planner.questions.question import NOTHING, Fact, Inputs, Question, Want, fact
@@ -114,7 +114,7 @@ QUESTION: Final = Question(
     Exits 0; --fail-on error,warning exits 5 when there is one.
     """,
     wants=(Want.CLOCK,),
-    tells=tuple(wire.READ),
+    tells=tuple(api_types.READ),
     states={severity.value: ExitStatus.REFUSED for severity in SEVERITY},
     states_of=lambda answer: {finding.severity.value for finding in answer.findings},
     parts_hang_on=(NODE.name, POD.name),

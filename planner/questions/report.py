@@ -416,6 +416,7 @@ def _closer(snapshot: Snapshot, inputs: Inputs, first: AnsweredQuestion | None) 
 
 
 def _written(chapter: Chapter, question: AnsweredQuestion | None, failed: str, told: Container[str]) -> Written:
+    """A chapter as it is written; `told`: the sentences of the chapters before it, which it doesn't repeat."""
     rows: Rows = []
     said = ""
     if question is not None:

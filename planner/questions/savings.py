@@ -27,7 +27,7 @@ from planner.spot.assumptions import SpotSettings
 from planner.spot.cluster_savings import Bearer, FleetSavings, Move, fleet_savings, in_whole
 from planner.spot.economics import Step
 from planner.spot.fitted_node_lifetimes import FitLine, OwnHistory, from_files
-from planner.spot.purchase_options import Way
+from planner.spot.purchase_option_comparison import Way
 from planner.spot.savings_inputs import AssumptionRow, derive, find
 from planner.spot.suitability_checks import CheckResult
 from planner.spot.workload_savings import (

@@ -41,7 +41,7 @@ from planner.ground.well_known_names import (
     ZONE,
 )
 from planner.ground.words import count
-from planner.inventory import helm_hooks, wire
+from planner.inventory import api_types, helm_hooks
 from planner.inventory.kubectl_apply import Manifest, Object, objects_in, read_manifest, unread_in
 from planner.inventory.snapshot_parser import Part, build_snapshot
 from planner.kubernetes.autoscaler_replica_bounds import AUTOSCALERS
@@ -73,7 +73,7 @@ from planner.kubernetes.workload_kinds import (
     WORKLOADS,
     kind_called,
 )
-from planner.remedies.synthetic_devices import DeviceSet, devices_of, slice_document
+from planner.remedies.devices_from_manifests import DeviceSet, devices_of, slice_document
 from planner.rollout.admission import Admission
 
 SOURCE: Final = "no cluster"
@@ -180,7 +180,9 @@ class Files:
         ]  # fmt: skip
         self.workloads |= {record.key: record for record in self.read(custom).workloads} if custom else {}
         self.beside = [
-            document for document in self.objects if document["kind"] in wire.READ and document["kind"] not in _NOT_MADE
+            document
+            for document in self.objects
+            if document["kind"] in api_types.READ and document["kind"] not in _NOT_MADE
         ]
         self._claims = {_called(document): document for document in self._all("PersistentVolumeClaim")}
         self.assumed: list[str] = []
@@ -436,7 +438,7 @@ class Files:
 
     def read(self, items: list[Object], *, is_base: bool = False) -> Snapshot:
         """Objects as the whole of a cluster: every list was given, and most are empty. Without `is_base` namespaces are told, too."""
-        listed = tuple(kind for kind in wire.READ if not (is_base and kind == "Namespace"))
+        listed = tuple(kind for kind in api_types.READ if not (is_base and kind == "Namespace"))
         base = [_node("made", {}, {}, self.minor)] if is_base else []
         part = Part(where=SOURCE, items=[*items, *base], listed=listed)
         return build_snapshot([part], source=SOURCE, taken_at=0.0)

@@ -1,4 +1,4 @@
-"""Records and words for the room that a rollout needs without a cluster."""
+"""Records and words of the room that a rollout needs on any cluster; `planner.remedies.needed_room` works it out."""
 
 from __future__ import annotations
 

@@ -169,6 +169,7 @@ def unplayed_admission(played: Played) -> Iterator[Doubt]:
             sees_workload = hook.is_about(after.traits.group, after.traits.resource)
             what = "the workload" if sees_workload and not hook.is_about(POD.group, POD.resource) else "its pods"
             why = Text(f"it may {'change or refuse' if mutates else 'refuse'} {what}, and what it does isn't played")
+            # A hook that only refuses can't free a rollout that is stuck as it is.
             yield Doubt(
                 about=_called(hook), why=why, could_change=Effect.VERDICT if mutates or played.completes else Effect.NOTHING,
                 advice=_DRY_RUN if sees_workload else _DRY_RUN_OF_A_POD,
@@ -223,6 +224,7 @@ def injected_proxies(played: Played) -> Iterator[Doubt]:
         if not injections or not played.makes_pods(revision):
             continue
         guessed = [proxy for proxy in injections if not proxy.is_seen]
+        # Where one is guessed, that one is what the doubt is about.
         asks = (guessed or injections)[0].proxy.requests
         says = ", ".join(f"{format_amount(amount, name)} {name}" for name, amount in asks.items()) or "no requests"
         why = f"it adds a proxy to each pod, which is played with {says}"

@@ -292,7 +292,7 @@ def developed(
 
 
 def _in_sight(lives: Iterable[_Life], about: set[str], rows: set[int]) -> list[_Life]:
-    """Pods that are on a row at some time; of the others some that wait."""
+    """Pods that are on a row at some time; of the others some that wait, those of `about` first."""
     pod_lives, remaining_waiting = list[_Life](), LIMITS.film_waiting
     for live in sorted(lives, key=lambda life: (life.workload not in about, life.since[0][0])):
         if any(sighting and sighting[1] in rows for _, sighting in live.since):

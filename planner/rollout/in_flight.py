@@ -271,6 +271,7 @@ def _groups(cluster: Cluster, workload: Workload) -> InFlight | None:
     standing = [pod for pod in pods if pod.deleted_at is None]
     revision, lowest = leaders.labels.get(LWS_REVISION, ""), workload.strategy.partition
     old = [pod for pod in standing if pod.labels.get(LWS_REVISION, "") != revision]
+    # Groups below the partition keep the old revision for good, as pods of a StatefulSet do.
     is_rolling = any(_number(pod.labels.get(LWS_GROUP_INDEX, "")) >= lowest for pod in old)
     is_whole = len(standing) == len(pods) == workload.pods_wanted and leaders.replicas == workload.replicas
     return InFlight(of=workload, is_rolling=is_rolling) if is_rolling or not is_whole else None

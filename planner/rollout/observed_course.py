@@ -22,7 +22,7 @@ from typing import Final
 from planner.ground.records import Record, replace
 from planner.inventory.change import has_new_template
 from planner.inventory.kubectl_apply import AppliedWorkload
-from planner.inventory.live_lists import NOTHING_TOLD, WatchedChanges
+from planner.inventory.lists_from_watch_events import NOTHING_TOLD, WatchedChanges
 from planner.kubernetes.node_properties import is_ready
 from planner.kubernetes.object_records import Node, Pod, Snapshot, Template, Workload
 from planner.kubernetes.pod_properties import DEADLINE_SECONDS

@@ -96,6 +96,7 @@ def replication_controllers(cluster: Cluster) -> tuple[ReplicaSet, ...]:
         last = max((pods[i] for i in own), key=lambda pod: pod.created_at or 0.0)
         if DEPLOYMENT_CONFIG not in last.labels:
             template = Template(labels=last.labels, spec=last.spec)
+            # One that was read wants none: the pods still there are going. One that only its pods name has as many as there are.
             controllers.append(
                 _controller(last.namespace, by.name, uid, 0 if uid in unplayed_by_uid else len(own), template)
             )

@@ -69,6 +69,7 @@ def seconds_at(moments: Sequence[Moment], pod_times: PodTimes, tick_ends: Sequen
     A tick lasts as long as the slowest of what goes on in it: pods that start, become available, terminate. One in which nothing of its
     own goes on (it waits for others' pods to go, say) lasts as long as the run's clock says: `tick_ends`, of `Stopwatch`.
     """
+    # A run in which something happens at a given time has a clock of its own (`Moment.seconds`): nothing is left to estimate.
     begun = next((moment.seconds for moment in moments if moment.seconds is not None), None)
     if begun is not None:
         return [moment.seconds - begun if moment.seconds is not None else 0.0 for moment in moments]

@@ -31,7 +31,7 @@ from planner.history.predictions import (
     read_journal,
 )
 from planner.inventory.kubectl_apply import AppliedWorkload
-from planner.inventory.live_lists import NOTHING_CHANGED, NOTHING_TOLD, WatchedChanges
+from planner.inventory.lists_from_watch_events import NOTHING_CHANGED, NOTHING_TOLD, WatchedChanges
 from planner.kubernetes.object_records import Snapshot, Workload
 from planner.remedies.rollout_with_remedies import rollout
 from planner.rollout.answers import RolloutResult, Verdict, WorkloadRollout

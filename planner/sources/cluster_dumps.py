@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from planner.ground.errors import InputError
-from planner.inventory import archives, log_sections, wire
+from planner.inventory import api_types, archives, log_sections
 from planner.inventory.archives import ArchiveFile, Content, TooLarge, Walk
 from planner.inventory.documents import EmptyFileError, as_utf8, parts_of, refuse_prose
 from planner.inventory.finding_texts import finding
@@ -198,8 +198,8 @@ class _OutputReading:
         parts = {part.partition(".")[0].lower() for part in Path(name).parts}
         self._cut |= {
             kind
-            for kind, resource_kind in wire.READ.items()
-            if resource_kind.group != wire.METRICS and not parts.isdisjoint((resource_kind.resource, kind.lower()))
+            for kind, resource_kind in api_types.READ.items()
+            if resource_kind.group != api_types.METRICS and not parts.isdisjoint((resource_kind.resource, kind.lower()))
         }
 
     # ── what is in them ──────────────────────────────────────────────────────────────────────────────────────────────

@@ -21,7 +21,7 @@ from planner.ground import typed_json
 from planner.ground.errors import SourceError
 from planner.ground.records import Record, replace
 from planner.ground.words import duration
-from planner.inventory import input_report, wire
+from planner.inventory import api_types, input_report
 from planner.inventory.archives import in_units
 from planner.inventory.finding_texts import finding
 from planner.inventory.snapshot_parser import Part, build_snapshot
@@ -45,13 +45,13 @@ PATHS: Final[dict[str, tuple[str, ...]]] = {
         f"/apis/{kind.group}/{version}/{kind.resource}" if kind.group else f"/api/{version}/{kind.resource}"
         for version in kind.versions
     )
-    for name, kind in wire.READ.items()
+    for name, kind in api_types.READ.items()
 } | {name: listed.paths for name, listed in LISTED.items()}
 """kind → the lists it is read from: the first one that is installed."""
 
 OPTIONAL: Final = frozenset({"Event", "PodMetrics", *LISTED})
 """A server that fails on these has still told where the pods are; what projects brought may be broken by their own webhooks."""
-RARE: Final = {name: kind.group for name, kind in wire.READ.items() if kind.is_rare and kind.group} | {
+RARE: Final = {name: kind.group for name, kind in api_types.READ.items() if kind.is_rare and kind.group} | {
     name: listed.group for name, listed in LISTED.items() if "." in listed.group
 }
 """kind → API group, of those that aren't asked for where the server doesn't have it."""

@@ -33,7 +33,7 @@ from planner.ground.records import Record, replace
 from planner.ground.words import duration
 from planner.inventory import snapshot_delta
 from planner.inventory.finding_texts import finding
-from planner.inventory.live_lists import NOTHING_CHANGED, NOTHING_TOLD, Picture, WatchedChanges
+from planner.inventory.lists_from_watch_events import NOTHING_CHANGED, NOTHING_TOLD, Picture, WatchedChanges
 from planner.kubernetes.object_records import Finding, Presence, Snapshot
 from planner.kubernetes.unplayed_kinds import LISTED
 from planner.sources import kubernetes_api, kubernetes_watch

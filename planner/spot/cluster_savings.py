@@ -56,7 +56,7 @@ from planner.spot.economics import expected_saved_usd
 from planner.spot.interruption import mean_gap_hours, mean_life_hours
 from planner.spot.monte_carlo import moving_apart
 from planner.spot.node_consolidation import Packing, PoolDeparture, Repacked, nodes_alike
-from planner.spot.purchase_options import PAID, SPENT, STEADY, SUSTAINED, Way, marked, way
+from planner.spot.purchase_option_comparison import PAID, SPENT, STEADY, SUSTAINED, Way, marked, way
 from planner.spot.savings_inputs import job_hours, pods_to_a_node, rates_of, workloads
 from planner.spot.suitability import (
     Fitness,

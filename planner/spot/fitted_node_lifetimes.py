@@ -429,6 +429,7 @@ def _made(
 ) -> OwnHistory:
     hours = sum(life.hours - life.since for life in fitted.lives)
     ended = sum(life.ended for life in fitted.lives)
+    # One machine type a life: where `usable` leaves no lives (none ended) there are none either; `lives_for` zips the two.
     usable = replace(fitted, **fitted.usable, machine_types=fitted.machine_types if ended else ())
     what = f"{count(ended, 'loss', 'losses')} in {hours:,.0f} watched node-hours of {count(nodes, 'spot node')}"
     if not fitted.lives:

@@ -15,7 +15,7 @@ from planner.spot.cluster_savings import OF_ONE, InWhole, fleet_savings, in_whol
 from planner.spot.economics import Savings, bill, savings
 from planner.spot.fitted_node_lifetimes import OwnHistory
 from planner.spot.monte_carlo import simulate
-from planner.spot.purchase_options import Way, compare
+from planner.spot.purchase_option_comparison import Way, compare
 from planner.spot.savings_inputs import AssumptionRow, Derived, assume, find, table
 from planner.spot.spot_on_demand_mix import Mix, mix
 from planner.spot.suitability import Fitness, Suitability, check_workload

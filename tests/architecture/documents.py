@@ -20,7 +20,7 @@ from click.testing import CliRunner
 from planner.cli import COMMANDS, ROOMS, WITHIN, headroom, main, name_of
 from planner.ground.exit_status import ExitStatus
 from planner.history import schema
-from planner.inventory import input_report, wire
+from planner.inventory import api_types, input_report
 from planner.inventory.field_coverage import FIELDS, Standing
 from planner.kubernetes import feature_gates, kueue_managed_pods, unplayed_kinds, workload_kinds
 from planner.kubernetes.operator_update_rules import Updates
@@ -288,7 +288,7 @@ def with_reading(text: str) -> str:
     text = re.sub(r"allocation, add `[^`]*`", f"allocation, add `{input_report.DEVICE_KINDS}`", text)
     text = re.sub(r"is installed, add `[^`]*`", f"is installed, add `{CUSTOM_KINDS}`", text)
     groups: dict[str, list[str]] = {}
-    every = [(kind.group, kind.resource) for kind in wire.READ.values()]
+    every = [(kind.group, kind.resource) for kind in api_types.READ.values()]
     every += [(one.group, one.resource) for one in unplayed_kinds.LISTED.values()]
     for group, resource in every:
         groups.setdefault(group, []).append(resource)
@@ -353,7 +353,7 @@ def _linked(name: str) -> str:
 
 
 def _verbs(group: str) -> str:
-    return "list" if group == wire.METRICS else "list, watch"  # metrics-server serves lists only
+    return "list" if group == api_types.METRICS else "list, watch"  # metrics-server serves lists only
 
 
 def cluster_role(page_of_cluster: str) -> str:

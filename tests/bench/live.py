@@ -30,7 +30,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.typing import Origin, Subprotocol
 
-from planner.inventory import wire
+from planner.inventory import api_types
 from tests.bench import clusters
 from tests.bench.inputs import QUIET
 from tests.bench.table import Figure
@@ -67,7 +67,7 @@ def live_cluster(config: str, nodes: int, per_second: int) -> None:
     cluster = LivingCluster(bookmark_seconds=5)
     pods: list[dict[str, Any]] = []
     text = b"".join(clusters.kubectl_json(clusters.lay_out(nodes)))
-    for one in msgspec.json.decode(text, type=wire.List).items or ():
+    for one in msgspec.json.decode(text, type=api_types.List).items or ():
         item = json.loads(bytes(one))
         cluster.put_many([item])
         if item["kind"] == "Pod" and len(pods) < 20_000:

@@ -18,7 +18,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from planner.inventory.wire import READ
+from planner.inventory.api_types import READ
 from tests.bench.webhook import certificate
 from tests.browser.dashboard import ROOT, Visitor, pages
 from tests.browser.test_live import Served, wait

@@ -16,7 +16,7 @@ import pytest
 from planner.cli import ROOMS, main
 from planner.ground.records import replace
 from planner.inventory import input_report
-from planner.inventory.wire import READ
+from planner.inventory.api_types import READ
 from planner.sources import cluster_argument
 from planner.sources.source_limits import LIMITS
 from tests.sources import kubeconfigs

@@ -10,7 +10,7 @@ import pytest
 from planner.cli import main
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import replace
-from planner.inventory import wire
+from planner.inventory import api_types
 from planner.kubernetes.object_records import FrozenMap, Presence, Snapshot
 from planner.sources import cluster_argument, demo
 
@@ -35,7 +35,7 @@ def refusing(*kinds: str) -> Snapshot:
     base = demo.read()
     hidden: dict[str, Any] = {}
     for kind in kinds:
-        field = wire.READ[kind].field
+        field = api_types.READ[kind].field
         hidden[field] = tuple(
             one for one in hidden.get(field, getattr(base, field)) if getattr(one, "kind", kind) != kind
         )
@@ -105,7 +105,7 @@ def test_without_pods_the_bill_is_known_and_whose_it_is_not(
 def test_each_kind_refused_breaks_no_command(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for kind in wire.READ:
+    for kind in api_types.READ:
         see(monkeypatch, kind)
         for command in ("rollout", "overview"):
             status, _, err = run([command, "context:live", *ASKED[command]], capsys)
@@ -127,7 +127,7 @@ def test_a_list_of_workloads_without_some_is_not_the_whole(
 
 
 def test_nothing_at_all_may_be_listed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    see(monkeypatch, *(kind for kind in wire.READ))
+    see(monkeypatch, *(kind for kind in api_types.READ))
     for command, more in ASKED.items():
         status, out, _ = run([command, "context:live", *more], capsys)
         assert status in (ExitStatus.NOT_KNOWN, ExitStatus.BAD_INPUT), command

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from planner.inventory import input_report
-from planner.inventory.live_lists import Picture
+from planner.inventory.lists_from_watch_events import Picture
 from planner.inventory.snapshot_parser import Part, build_snapshot
 from planner.kubernetes.object_records import Presence, Snapshot
 from planner.questions import question_called

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.ground.well_known_names import KEPT_ANNOTATIONS
-from planner.inventory import wire
+from planner.inventory import api_types
 from planner.inventory.snapshot_parser import Part, build_snapshot
 from planner.kubernetes.object_records import (
     EMPTY,
@@ -100,7 +100,7 @@ def test_environment_arguments_mounts_and_other_annotations_are_dropped() -> Non
         lifecycle={"preStop": {"exec": {"command": [SECRET]}}},
         workingDir=SECRET,
     )
-    forged = container("forged") | {wire.START: f"exec {SECRET} {SECRET}"}
+    forged = container("forged") | {api_types.START: f"exec {SECRET} {SECRET}"}
     objects: list[Object] = [
         pod(containers=[secret], hostname=SECRET),
         workload(template=template("app", secret, forged)),
@@ -615,14 +615,14 @@ def test_a_damaged_controller_revision_is_named() -> None:
 
 def test_every_kind_is_read() -> None:
     items = [
-        named(kind, api_version=f"{wire.API_GROUPS[kind]}/v1" if kind in wire.API_GROUPS else "v1",
+        named(kind, api_version=f"{api_types.API_GROUPS[kind]}/v1" if kind in api_types.API_GROUPS else "v1",
               spec={"template": template("app")})
-        for kind in wire.READ
+        for kind in api_types.READ
     ]  # fmt: skip
     snapshot = read(*items)
     assert snapshot.problems == ()
     assert set(snapshot.presence.values()) == {Presence.PRESENT}
-    assert set(snapshot.presence) == set(wire.READ)
+    assert set(snapshot.presence) == set(api_types.READ)
     assert snapshot.other_kinds == {}
 
 

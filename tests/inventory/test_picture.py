@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from planner.ground.records import replace
 from planner.inventory import snapshot_delta
-from planner.inventory.live_lists import ADDED, DELETED, MODIFIED, Picture
+from planner.inventory.lists_from_watch_events import ADDED, DELETED, MODIFIED, Picture
 from planner.inventory.snapshot_parser import Part, build_snapshot
 from planner.kubernetes.object_records import Presence, Snapshot
 from planner.serve.processes.snapshot_fingerprint import identity
@@ -158,7 +158,7 @@ def test_what_goes_with_the_changes_is_what_reading_the_lists_anew_gives(seed: i
     """Order, digest, uids that two have, what is damaged, and what objects tell of others that are missing."""
     draw, told = random.Random(seed), begun()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("planner.inventory.live_lists._FEW", few)
+        patch.setattr("planner.inventory.lists_from_watch_events._FEW", few)
         picture, before = taken(told), None
         for _ in range(changes):
             kind, event, item = told.change(draw)
@@ -252,7 +252,7 @@ def test_a_list_that_is_refused_later_is_not_empty(presence: Presence) -> None:
 
 
 def test_what_is_shared_is_begun_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("planner.inventory.live_lists._FORGET_AFTER", 5)
+    monkeypatch.setattr("planner.inventory.lists_from_watch_events._FORGET_AFTER", 5)
     told, draw = begun(), random.Random(3)
     picture = taken(told)
     for _ in range(100):

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from planner.inventory import wire
+from planner.inventory import api_types
 from planner.inventory.records.read_context import Shared
 from planner.inventory.records.record_layouts import RecordLayout
 from planner.inventory.snapshot_parser import _KINDS
@@ -47,7 +47,7 @@ def test_null_is_as_if_it_were_not_there(kept: RecordLayout, path: str, type_: A
     assert read(kept, an_object(path)) == read(kept, an_object())
 
 
-@pytest.mark.parametrize(("kept", "path", "type_"), [one for one in PLACES if one.values[2] != wire.Quantity])
+@pytest.mark.parametrize(("kept", "path", "type_"), [one for one in PLACES if one.values[2] != api_types.Quantity])
 def test_another_type_is_damage_that_names_its_place(kept: RecordLayout, path: str, type_: Any) -> None:
     with pytest.raises(msgspec.ValidationError, match=rf"`\$\.{path}`"):
         read(kept, an_object(path, 2.5))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from planner.inventory import snapshot_parser
 from planner.inventory.documents import parts_of
-from planner.inventory.live_lists import MODIFIED, Picture
+from planner.inventory.lists_from_watch_events import MODIFIED, Picture
 from planner.inventory.records import pods as pods_module
 from planner.inventory.records import repeated_pod_specs
 from planner.inventory.snapshot_parser import build_snapshot

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from planner.inventory import wire
+from planner.inventory import api_types
 from planner.inventory.input_report import SNAPSHOT_KINDS, role
 from planner.inventory.kind_detection import resource_of
 from planner.kubernetes import shell_commands, workload_kinds
@@ -28,7 +28,7 @@ CUSTOM = [kind for kind in workload_kinds.PLAYED if kind.is_custom]
 @pytest.mark.parametrize("kind", CUSTOM, ids=lambda kind: kind.name)
 def test_a_row_brings_its_rights_and_its_reading(kind: Kind) -> None:
     assert PATHS[kind.name] == (kind.path,)
-    assert wire.READ[kind.name].is_rare, "kubectl's line would fail where the project isn't installed"
+    assert api_types.READ[kind.name].is_rare, "kubectl's line would fail where the project isn't installed"
     assert f"{kind.resource}.{kind.group}" in CUSTOM_KINDS.split(",")
     role = yaml.safe_load((ROOT / "deploy/clusterrole.yaml").read_text(encoding="utf-8"))
     (rule,) = (one for one in role["rules"] if one["apiGroups"] == [kind.group])
@@ -110,7 +110,7 @@ def test_doctor_has_its_line_where_the_cluster_has_it_or_refused_it(one: Listed)
 
 def test_every_kind_with_pods_is_in_one_of_the_tables_of_lists() -> None:
     listed = {(one.kind, one.group) for one in LISTED.values()}
-    read = {(name, known.group) for name, known in wire.READ.items()}
+    read = {(name, known.group) for name, known in api_types.READ.items()}
     rows = {(row.kind, row.group) for row in TEMPLATED if row.versions}
     assert rows <= listed | read
     assert not listed & read

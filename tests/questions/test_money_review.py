@@ -21,7 +21,7 @@ from planner.sources import demo
 from planner.sources.prices import embedded_book, load_changes
 from planner.spot.assumptions import Assumptions, SpotSettings
 from planner.spot.economics import savings
-from planner.spot.purchase_options import Way, compare
+from planner.spot.purchase_option_comparison import Way, compare
 from planner.spot.savings_inputs import assume, derive
 from planner.spot.workload_savings import estimate
 

@@ -53,7 +53,7 @@ ASKED_BY: Final[dict[str, str]] = {
     "planner/kubernetes/volume_attach_rules.py": "tests/rollout/test_volumes_elsewhere.py",
     "planner/rollout/webhook_match_conditions.py": "tests/questions/test_unplayed_admission.py",
     "planner/capacity/new_node_kinds.py": "tests/remedies/test_doors.py",
-    "planner/remedies/synthetic_devices.py": "tests/remedies/test_room_without_cluster.py",
+    "planner/remedies/devices_from_manifests.py": "tests/remedies/test_room_without_cluster.py",
     "planner/remedies/stuck_rollout_room.py": "tests/remedies/test_room_of_stuck.py",
     "planner/remedies/lever_outcomes.py": "tests/questions/test_plan.py",
     "planner/remedies/plan_added_nodes.py": "tests/questions/test_plan.py",

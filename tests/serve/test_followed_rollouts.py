@@ -13,8 +13,8 @@ import pytest
 from planner.ground.records import replace
 from planner.history.prediction_outcomes import Judgement
 from planner.history.predictions import COUNTED_DAYS, Door, PredictedRollout, RolloutEnd, line_of, read_journal
-from planner.inventory import wire
-from planner.inventory.live_lists import Picture, WatchedChanges
+from planner.inventory import api_types
+from planner.inventory.lists_from_watch_events import Picture, WatchedChanges
 from planner.kubernetes.object_records import Snapshot
 from planner.rollout.answers import Verdict
 from planner.rollout.observed_course import Meanwhile, ObservedCourse, observe
@@ -42,7 +42,7 @@ class Followed:
         self.said: list[str] = []
         self.objects: dict[tuple[str, str], Item] = {}
         self.picture = Picture()
-        for kind in wire.READ:
+        for kind in api_types.READ:
             self.picture.take(kind, [node(f"cpu-{i}") for i in range(3)] if kind == "Node" else [])
         self.write(1, "a")
         self.finish(1, "a", began=START - 3600)
@@ -96,7 +96,7 @@ class Followed:
         """A write that nothing is stored of yet: what the webhook keeps of it."""
         deployment = self.objects["Deployment", "api"]
         written = Picture()
-        for kind in wire.READ:
+        for kind in api_types.READ:
             written.take(kind, [])
         template = {"metadata": {"labels": {"app": "api"}}, "spec": spec(image)}
         written.fold("Deployment", "ADDED", {**deployment, "spec": {**deployment["spec"], "template": template}})

@@ -33,7 +33,7 @@ from planner.history.predictions import (
     line_of,
     read_journal,
 )
-from planner.inventory.live_lists import WatchedChanges
+from planner.inventory.lists_from_watch_events import WatchedChanges
 from planner.kubernetes.object_records import FrozenMap, Presence, Snapshot
 from planner.rollout.answers import Verdict
 from planner.rollout.observed_course import Meanwhile, ObservedCourse

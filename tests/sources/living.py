@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from planner.inventory import wire
+from planner.inventory import api_types
 from planner.kubernetes.unplayed_kinds import LISTED
 from planner.sources.kubernetes_api import PATHS
 from tests.sources.api_server import NOT_FOUND, Answer, Asked
@@ -48,7 +48,7 @@ class LivingCluster:
         self.tells_groups = tells_groups
         self.version = 100
         self.bookmark_seconds = bookmark_seconds
-        self.kinds = {path_of(kind): kind for kind in (*wire.READ, *installed)}
+        self.kinds = {path_of(kind): kind for kind in (*api_types.READ, *installed)}
         self._objects: dict[str, dict[str, bytes]] = {path: {} for path in self.kinds}
         self._log: dict[str, list[tuple[int, bytes]]] = {path: [] for path in self.kinds}
         self._oldest = dict.fromkeys(self.kinds, 0)

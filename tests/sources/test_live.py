@@ -21,8 +21,8 @@ import yaml
 from kubernetes import client
 
 from planner.ground.errors import SourceError
-from planner.inventory import input_report, snapshot_delta, wire
-from planner.inventory.live_lists import Picture
+from planner.inventory import api_types, input_report, snapshot_delta
+from planner.inventory.lists_from_watch_events import Picture
 from planner.kubernetes.object_records import Presence, Snapshot
 from planner.kubernetes.unplayed_kinds import LISTED
 from planner.questions import doctor
@@ -150,7 +150,7 @@ def test_a_quiet_cluster_keeps_its_name_and_gets_a_new_time(cluster: LivingClust
 def test_every_kind_but_metrics_is_watched_with_bookmarks(cluster: LivingCluster) -> None:
     with reading(cluster.play) as (reader, asked):
         reader.wait(60)
-        eventually(lambda: reader.condition.watched == len(wire.READ) - 1)
+        eventually(lambda: reader.condition.watched == len(api_types.READ) - 1)
         opened = [one for one in asked if "watch" in one.query]
     assert {one.query["allowWatchBookmarks"] for one in opened} == {"true"}
     assert all(one.query["resourceVersion"].isdecimal() for one in opened)
@@ -541,7 +541,7 @@ def test_no_more_requests_a_minute_than_stated() -> None:
 def test_readers_readings_and_logs_of_a_server_share_one_pace(cluster: LivingCluster) -> None:
     with reading(cluster.play) as (reader, asked):
         reader.wait(60)
-        eventually(lambda: reader.condition.watched == len(wire.READ) - 1)
+        eventually(lambda: reader.condition.watched == len(api_types.READ) - 1)
         other = Connection(client.Configuration(host=f"{reader._connection.host}/"), name="by another name")
         assert other.pace is reader.pace
         kubernetes_api.Api(other).snapshot()
@@ -555,7 +555,7 @@ def test_readers_readings_and_logs_of_a_server_share_one_pace(cluster: LivingClu
 def test_at_rest_it_asks_a_dozen_times_a_minute() -> None:
     """The statement of the documents, from the numbers that are used."""
     usual = Timing()
-    watches_a_minute = (len(wire.READ) - 1) * 60 / (sum(usual.watch) / 2)
+    watches_a_minute = (len(api_types.READ) - 1) * 60 / (sum(usual.watch) / 2)
     assert 10 < watches_a_minute + 60 / usual.pulse + 60 / usual.poll < 14
 
 
@@ -564,7 +564,7 @@ def made_by_hand(monkeypatch: pytest.MonkeyPatch, *items: Item) -> tuple[LiveRea
     now = [1_000_000.0]
     monkeypatch.setattr("planner.sources.watched_cluster.time.time", lambda: now[0])
     reader = LiveReader("test", connect=lambda name: Connection(client.Configuration(), name=name))
-    for kind in wire.READ:
+    for kind in api_types.READ:
         reader._picture.take(kind, [item for item in items if item["kind"] == kind])
     reader._make_one()
     return reader, now

@@ -11,7 +11,7 @@ import json
 from typing import Any, Final
 
 from planner.ground.errors import InputError
-from planner.inventory import wire
+from planner.inventory import api_types
 from planner.inventory.records.read_context import go_duration
 from planner.kubernetes.argo_and_lws_rollouts import (
     LEADER_CREATED,
@@ -34,7 +34,7 @@ _OTHER_STEPS: Final = ("analysis", "experiment", "set_header_route", "set_mirror
 _MANUAL: Final = ("CanaryPauseStep", "BlueGreenPause", "InconclusiveAnalysisRun")
 
 
-def read_strategy(kind: Kind, strategy: wire.Strategy) -> Strategy:
+def read_strategy(kind: Kind, strategy: api_types.Strategy) -> Strategy:
     """An Argo Rollout's.
 
     Raises
@@ -51,7 +51,7 @@ def read_strategy(kind: Kind, strategy: wire.Strategy) -> Strategy:
                 strategy.blue_green, "both canary and blueGreen" if strategy.canary is not None else ""
             ),
         )
-    canary = strategy.canary or wire.Canary()
+    canary = strategy.canary or api_types.Canary()
     check_share(f"{where}.canary.maxSurge", canary.max_surge)
     check_share(f"{where}.canary.maxUnavailable", canary.max_unavailable)
     return Strategy(
@@ -62,7 +62,7 @@ def read_strategy(kind: Kind, strategy: wire.Strategy) -> Strategy:
     )
 
 
-def _refused(canary: wire.Canary) -> str:
+def _refused(canary: api_types.Canary) -> str:
     """What of a canary Argo Rollouts doesn't take, "" where it takes it."""
     routing, steps = canary.traffic_routing, canary.steps or ()
     for number, step in enumerate(steps, 1):
@@ -88,7 +88,7 @@ def _refused(canary: wire.Canary) -> str:
     return "dynamicStableScale with scaleDownDelaySeconds" if is_both else ""
 
 
-def _without_services(canary: wire.Canary) -> str:
+def _without_services(canary: api_types.Canary) -> str:
     """`requireCanaryStableServices`."""
     routing, own = canary.traffic_routing, (canary.stable_service, canary.canary_service)
     if own[0] and own[0] == own[1]:
@@ -102,11 +102,11 @@ def _without_services(canary: wire.Canary) -> str:
     return "trafficRouting without stableService and canaryService" if is_without else ""
 
 
-def _whole(canary: wire.Canary) -> int:
+def _whole(canary: api_types.Canary) -> int:
     return (canary.traffic_routing.max_traffic_weight if canary.traffic_routing is not None else None) or WHOLE_WEIGHT
 
 
-def _canary(canary: wire.Canary, refused: str) -> Canary:
+def _canary(canary: api_types.Canary, refused: str) -> Canary:
     routing, whole = canary.traffic_routing, _whole(canary)
     unmodelled = [
         name
@@ -130,11 +130,11 @@ def _canary(canary: wire.Canary, refused: str) -> Canary:
         scale_down_delay_seconds=(SCALE_DOWN_DELAY_SECONDS if delay is None else delay) if routing is not None else 0,
         unmodelled=tuple(unmodelled),
         refused=refused or _refused(canary),
-        written=wire.encode(canary).decode(),
+        written=api_types.encode(canary).decode(),
     )
 
 
-def _step(step: wire.CanaryStep, whole: int) -> CanaryStep:
+def _step(step: api_types.CanaryStep, whole: int) -> CanaryStep:
     if step.set_weight is not None:
         return CanaryStep(weight=min(step.set_weight, whole))
     if step.pause is not None:
@@ -165,7 +165,7 @@ def seconds(duration: int | str | None) -> float | None:
     return period
 
 
-def _blue_green(blue_green: wire.BlueGreen, refused: str) -> BlueGreen:
+def _blue_green(blue_green: api_types.BlueGreen, refused: str) -> BlueGreen:
     delay = blue_green.scale_down_delay_seconds
     if blue_green.active_service and blue_green.active_service == blue_green.preview_service:
         refused = refused or "activeService and previewService are the same"
@@ -177,15 +177,15 @@ def _blue_green(blue_green: wire.BlueGreen, refused: str) -> BlueGreen:
         scale_down_delay_seconds=SCALE_DOWN_DELAY_SECONDS if delay is None else delay,
         unmodelled=("antiAffinity",) if blue_green.anti_affinity is not None else (),
         refused=refused,
-        written=wire.encode(blue_green).decode(),
+        written=api_types.encode(blue_green).decode(),
     )
 
 
-def read_progress(status: wire.WorkloadStatus) -> Progress:
+def read_progress(status: api_types.WorkloadStatus) -> Progress:
     """Where an Argo Rollout is."""
     weights = status.canary.weights if status.canary is not None else None
     paused = [condition.reason for condition in status.pause_conditions or () if condition.reason in _MANUAL]
-    of_services = status.blue_green or wire.BlueGreenStatus()
+    of_services = status.blue_green or api_types.BlueGreenStatus()
     return Progress(
         stable=status.stable_rs or "",
         current=status.current_pod_hash or "",
@@ -200,10 +200,10 @@ def read_progress(status: wire.WorkloadStatus) -> Progress:
     )
 
 
-def read_groups(spec: wire.WorkloadSpec) -> Groups:
+def read_groups(spec: api_types.WorkloadSpec) -> Groups:
     """A LeaderWorkerSet's groups."""
-    template = spec.leader_worker_template or wire.LeaderWorkerTemplate()
-    below = template.sub_group_policy or wire.SubGroups()
+    template = spec.leader_worker_template or api_types.LeaderWorkerTemplate()
+    below = template.sub_group_policy or api_types.SubGroups()
     restarts = template.restart_policy or RECREATES_GROUP[0]
     return Groups(
         size=template.size if template.size is not None else 1,
@@ -216,10 +216,10 @@ def read_groups(spec: wire.WorkloadSpec) -> Groups:
     )
 
 
-def read_group_strategy(kind: Kind, strategy: wire.GroupStrategy | None) -> Strategy:
+def read_group_strategy(kind: Kind, strategy: api_types.GroupStrategy | None) -> Strategy:
     """A LeaderWorkerSet's."""
     rolling = strategy.rolling_update_configuration if strategy is not None else None
-    rolling = rolling or wire.RollingUpdate()
+    rolling = rolling or api_types.RollingUpdate()
     where = f"spec.{kind.strategy_field}.rollingUpdateConfiguration"
     check_share(f"{where}.maxSurge", rolling.max_surge)
     check_share(f"{where}.maxUnavailable", rolling.max_unavailable)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planner.ground import quantity
-from planner.inventory import wire
+from planner.inventory import api_types
 from planner.inventory.records.read_context import Shared
 from planner.inventory.records.record_layouts import RecordLayout, at, each
 from planner.kubernetes import object_records as model
@@ -22,7 +22,7 @@ BUDGET = RecordLayout(
 )
 PRIORITY_CLASS = RecordLayout(
     model.PriorityClass,
-    value=at("value", wire.Int32),
+    value=at("value", api_types.Int32),
     is_global_default="globalDefault",
     preemption_policy="preemptionPolicy",
 )
@@ -42,7 +42,7 @@ RESOURCE_QUOTA = RecordLayout(
 )
 
 
-def _limit_range_item(shared: Shared, limit: wire.LimitRangeItem) -> model.LimitRangeItem:
+def _limit_range_item(shared: Shared, limit: api_types.LimitRangeItem) -> model.LimitRangeItem:
     """Defaults follow from one another as in `SetDefaults_LimitRangeItem` (Container items only)."""
     maximum, minimum = shared.amounts(limit.max), shared.amounts(limit.min)
     limits, requests = dict(shared.amounts(limit.default)), dict(shared.amounts(limit.default_request))
@@ -60,4 +60,4 @@ def _limit_range_item(shared: Shared, limit: wire.LimitRangeItem) -> model.Limit
     )
 
 
-LIMIT_RANGE = RecordLayout(model.LimitRange, items=each("spec.limits", wire.LimitRangeItem, _limit_range_item))
+LIMIT_RANGE = RecordLayout(model.LimitRange, items=each("spec.limits", api_types.LimitRangeItem, _limit_range_item))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from planner.inventory import wire
+from planner.inventory import api_types
 from planner.inventory.records.read_context import Shared, amount, amount_or_none, given
 from planner.inventory.records.record_layouts import CREATED, OWNER, RecordLayout, at, each, of
 from planner.inventory.records.selectors import read_taints, read_terms, read_tolerations
@@ -16,16 +16,16 @@ from planner.kubernetes import object_records as model
 from planner.kubernetes.object_records import EMPTY, FrozenMap
 
 
-def _cel(_: Shared, selectors: list[wire.DeviceSelector]) -> tuple[str, ...]:
+def _cel(_: Shared, selectors: list[api_types.DeviceSelector]) -> tuple[str, ...]:
     return tuple(selector.cel.expression for selector in selectors if selector.cel)
 
 
-def _first_term(selector: wire.NodeSelector | None) -> model.NodeSelectorTerm | None:
+def _first_term(selector: api_types.NodeSelector | None) -> model.NodeSelectorTerm | None:
     terms = read_terms(selector) if selector else ()
     return terms[0] if terms else None
 
 
-def _device(_: Shared, device: wire.Device) -> model.Device:
+def _device(_: Shared, device: api_types.Device) -> model.Device:
     # Up to v1beta1 the fields of a device stand under `basic`.
     body = device.basic or device
     attributes: dict[str, str | int | bool] = {}
@@ -60,8 +60,8 @@ def _device(_: Shared, device: wire.Device) -> model.Device:
     )
 
 
-def _policy(policy: wire.CapacityPolicy, name: str) -> model.CapacityPolicy:
-    steps = policy.valid_range or wire.CapacityRange()
+def _policy(policy: api_types.CapacityPolicy, name: str) -> model.CapacityPolicy:
+    steps = policy.valid_range or api_types.CapacityRange()
     return model.CapacityPolicy(
         default=amount_or_none(policy.default, name),
         values=tuple(amount(amount_text, name) for amount_text in policy.valid_values or ()),
@@ -71,11 +71,11 @@ def _policy(policy: wire.CapacityPolicy, name: str) -> model.CapacityPolicy:
     )
 
 
-def _amounts(quantities: wire.Quantities | None) -> model.Amounts:
+def _amounts(quantities: api_types.Quantities | None) -> model.Amounts:
     return FrozenMap({name: amount(text, name) for name, text in quantities.items()}) if quantities else EMPTY
 
 
-def _counters(sets: Iterable[tuple[str, wire.CounterSet]]) -> tuple[tuple[str, str, int], ...]:
+def _counters(sets: Iterable[tuple[str, api_types.CounterSet]]) -> tuple[tuple[str, str, int], ...]:
     return tuple(
         (name, counter, amount(device_capacity.value, counter))
         for name, counters in sets
@@ -83,7 +83,7 @@ def _counters(sets: Iterable[tuple[str, wire.CounterSet]]) -> tuple[tuple[str, s
     )
 
 
-def _device_request(shared: Shared, request: wire.DeviceRequest) -> model.DeviceRequest:
+def _device_request(shared: Shared, request: api_types.DeviceRequest) -> model.DeviceRequest:
     alternatives = tuple(
         _exact_request(shared, subrequest.name, subrequest) for subrequest in request.first_available or ()
     )
@@ -92,7 +92,7 @@ def _device_request(shared: Shared, request: wire.DeviceRequest) -> model.Device
     return _exact_request(shared, request.name, request.exactly or request)
 
 
-def _exact_request(shared: Shared, name: str, exact: wire.ExactRequest) -> model.DeviceRequest:
+def _exact_request(shared: Shared, name: str, exact: api_types.ExactRequest) -> model.DeviceRequest:
     return model.DeviceRequest(
         name=name,
         device_class_name=exact.device_class_name or "",
@@ -115,12 +115,12 @@ _CONSTRAINT = RecordLayout(
 _CLAIM = RecordLayout(
     model.ClaimSpec,
     is_object=False,
-    requests=each("devices.requests", wire.DeviceRequest, _device_request),
+    requests=each("devices.requests", api_types.DeviceRequest, _device_request),
     constraints=each("devices.constraints", _CONSTRAINT),
 )
 DEVICE_CLASS = RecordLayout(
     model.DeviceClass,
-    selectors=at("spec.selectors", list[wire.DeviceSelector], _cel),
+    selectors=at("spec.selectors", list[api_types.DeviceSelector], _cel),
     extended_resource_name="spec.extendedResourceName",
     created_at=CREATED,
 )
@@ -128,28 +128,28 @@ RESOURCE_SLICE = RecordLayout(
     model.ResourceSlice,
     driver="spec.driver",
     pool="spec.pool.name",
-    generation=at("spec.pool.generation", wire.Int64),
+    generation=at("spec.pool.generation", api_types.Int64),
     slice_count="spec.pool.resourceSliceCount",
     node_name="spec.nodeName",
     all_nodes="spec.allNodes",
-    node_selector=at("spec.nodeSelector", wire.NodeSelector, lambda _, selector: _first_term(selector)),
+    node_selector=at("spec.nodeSelector", api_types.NodeSelector, lambda _, selector: _first_term(selector)),
     is_per_device="spec.perDeviceNodeSelection",
     counters=at(
         "spec.sharedCounters",
-        list[wire.CounterSet],
+        list[api_types.CounterSet],
         lambda _, sets: _counters((counter_set.name, counter_set) for counter_set in sets),
     ),
-    devices=each("spec.devices", wire.Device, _device),
+    devices=each("spec.devices", api_types.Device, _device),
 )
 
 
-def _taken(allocation: wire.Allocation) -> list[wire.AllocatedDevice]:
+def _taken(allocation: api_types.Allocation) -> list[api_types.AllocatedDevice]:
     """The devices of an allocation that it takes: with admin access it takes nothing."""
     results = (allocation.devices.results or ()) if allocation.devices else ()
     return [allocated_device for allocated_device in results if not allocated_device.admin_access]
 
 
-def _consumed(_: Shared, allocation: wire.Allocation) -> tuple[model.Amounts, ...]:
+def _consumed(_: Shared, allocation: api_types.Allocation) -> tuple[model.Amounts, ...]:
     taken = _taken(allocation)
     is_shared = any(device.consumed_capacity for device in taken)
     return tuple(_amounts(device.consumed_capacity) for device in taken) if is_shared else ()
@@ -160,24 +160,24 @@ RESOURCE_CLAIM = RecordLayout(
     model.ResourceClaim,
     spec=at("spec", _CLAIM),
     owner=OWNER,
-    is_allocated=at(_ALLOCATION, wire.Allocation, lambda *_: True),
+    is_allocated=at(_ALLOCATION, api_types.Allocation, lambda *_: True),
     allocated=at(
         _ALLOCATION,
-        wire.Allocation,
+        api_types.Allocation,
         lambda _, allocation: tuple((each.driver, each.pool, each.device) for each in _taken(allocation)),
     ),
-    consumed=at(_ALLOCATION, wire.Allocation, _consumed),
+    consumed=at(_ALLOCATION, api_types.Allocation, _consumed),
     node_selector=at(
         _ALLOCATION,
-        wire.Allocation,
+        api_types.Allocation,
         lambda _, allocation: read_terms(allocation.node_selector) if allocation.node_selector else None,
     ),
-    reserved_for=each("status.reservedFor", wire.ObjectReference, lambda _, user: user.uid or ""),
+    reserved_for=each("status.reservedFor", api_types.ObjectReference, lambda _, user: user.uid or ""),
 )
 RESOURCE_CLAIM_TEMPLATE = RecordLayout(model.ResourceClaimTemplate, spec=at("spec.spec", _CLAIM))
 
 
-def _taint(_: Shared, where: wire.DeviceTaintSelector | None, taint: wire.Taint | None) -> model.Taint:
+def _taint(_: Shared, where: api_types.DeviceTaintSelector | None, taint: api_types.Taint | None) -> model.Taint:
     """One without a selector taints nothing."""
     if taint is None or where is None:
         return model.Taint(key="", value="", effect="None")
@@ -187,8 +187,8 @@ def _taint(_: Shared, where: wire.DeviceTaintSelector | None, taint: wire.Taint 
 _SELECTOR = "spec.deviceSelector"
 DEVICE_TAINT_RULE = RecordLayout(
     model.DeviceTaintRule,
-    taint=of(_taint, (_SELECTOR, wire.DeviceTaintSelector), ("spec.taint", wire.Taint)),
-    driver=at(_SELECTOR, wire.DeviceTaintSelector, lambda _, where: where.driver),
-    pool=at(_SELECTOR, wire.DeviceTaintSelector, lambda shared, where: shared.text(where.pool)),
-    device=at(_SELECTOR, wire.DeviceTaintSelector, lambda _, where: where.device),
+    taint=of(_taint, (_SELECTOR, api_types.DeviceTaintSelector), ("spec.taint", api_types.Taint)),
+    driver=at(_SELECTOR, api_types.DeviceTaintSelector, lambda _, where: where.driver),
+    pool=at(_SELECTOR, api_types.DeviceTaintSelector, lambda shared, where: shared.text(where.pool)),
+    device=at(_SELECTOR, api_types.DeviceTaintSelector, lambda _, where: where.device),
 )

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from planner.ground.well_known_names import DEFAULT_NAMESPACE
-from planner.inventory import wire
+from planner.inventory import api_types
 from planner.inventory.log_secret_masking import said
 from planner.inventory.records.read_context import Shared, go_duration, metadata_of
 from planner.inventory.records.record_layouts import ByHand, RecordLayout, at
 from planner.kubernetes import object_records as model
 
-_NOBODY, _NO_SERIES, _NO_SOURCE = wire.ObjectReference(), wire.EventSeries(), wire.EventSource()
+_NOBODY, _NO_SERIES, _NO_SOURCE = api_types.ObjectReference(), api_types.EventSeries(), api_types.EventSource()
 
 
-def read_event(shared: Shared, event: wire.Event) -> model.Event:
+def read_event(shared: Shared, event: api_types.Event) -> model.Event:
     """An Event of core/v1 or events.k8s.io/v1, which name the same things differently. What may be a secret in its message is hidden."""
     metadata = metadata_of(event)
     about = event.involved_object or event.regarding or _NOBODY
@@ -37,7 +37,7 @@ def read_event(shared: Shared, event: wire.Event) -> model.Event:
     )
 
 
-def _containers(shared: Shared, containers: list[wire.ContainerUsage]) -> tuple[model.ContainerMetrics, ...]:
+def _containers(shared: Shared, containers: list[api_types.ContainerUsage]) -> tuple[model.ContainerMetrics, ...]:
     usages = [(container.name, shared.amounts(container.usage)) for container in containers]
     return tuple(
         model.ContainerMetrics(
@@ -47,11 +47,11 @@ def _containers(shared: Shared, containers: list[wire.ContainerUsage]) -> tuple[
     )
 
 
-EVENT = ByHand(wire.Event, read_event)
+EVENT = ByHand(api_types.Event, read_event)
 POD_METRICS = RecordLayout(
     model.PodMetrics,
     taken_at="timestamp",
     window_seconds=at("window", str, lambda _, text: go_duration(text)),
-    containers=at("containers", list[wire.ContainerUsage], _containers),
+    containers=at("containers", list[api_types.ContainerUsage], _containers),
 )
 """What metrics-server measured of a pod's containers."""

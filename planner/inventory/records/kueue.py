@@ -10,7 +10,7 @@ from typing import Any
 
 from planner.ground import quantity
 from planner.ground.well_known_names import KUEUE_IS_GROUP, KUEUE_OWNER_KIND, KUEUE_OWNER_NAME
-from planner.inventory import wire
+from planner.inventory import api_types
 from planner.inventory.records.pods import cut, known_spec
 from planner.inventory.records.read_context import Shared, amount, amount_or_none, annotations_of, given, read_owner
 from planner.inventory.records.record_layouts import (
@@ -30,10 +30,10 @@ from planner.kubernetes.object_records import FrozenMap
 from planner.kubernetes.workload_kinds import POD
 
 _OLD_POLICIES = {"Borrow": "MayStopSearch", "Preempt": "MayStopSearch"}
-_TOLD = list[wire.TypedCondition]
+_TOLD = list[api_types.TypedCondition]
 
 
-def _quota_group(_: Shared, group: wire.ResourceGroup) -> model.QuotaGroup:
+def _quota_group(_: Shared, group: api_types.ResourceGroup) -> model.QuotaGroup:
     return model.QuotaGroup(
         resources=tuple(group.covered_resources or ()),
         flavors=tuple(flavor.name for flavor in group.flavors or ()),
@@ -55,13 +55,13 @@ def _policy(_: Shared, text: str) -> str | None:
     return _OLD_POLICIES.get(text, text) or None
 
 
-def _checks(_: Shared, named: list[str] | None, rules: list[wire.CheckRule] | None) -> Any:
+def _checks(_: Shared, named: list[str] | None, rules: list[api_types.CheckRule] | None) -> Any:
     of_some = ((rule.name, tuple(rule.on_flavors or ())) for rule in rules or ())
     return (*((check_name, ()) for check_name in named or ()), *of_some)
 
 
-_GROUPS = each("spec.resourceGroups", wire.ResourceGroup, _quota_group)
-_WEIGHT = at("spec.fairSharing.weight", wire.Quantity, lambda _, text: float(quantity.parse_decimal(str(text))))
+_GROUPS = each("spec.resourceGroups", api_types.ResourceGroup, _quota_group)
+_WEIGHT = at("spec.fairSharing.weight", api_types.Quantity, lambda _, text: float(quantity.parse_decimal(str(text))))
 _ACTIVE = at(
     "status.conditions",
     _TOLD,
@@ -91,17 +91,19 @@ CLUSTER_QUEUE = RecordLayout(
     within_queue="spec.preemption.withinClusterQueue",
     reclaim="spec.preemption.reclaimWithinCohort",
     borrow_policy="spec.preemption.borrowWithinCohort.policy",
-    borrow_threshold=at("spec.preemption.borrowWithinCohort.maxPriorityThreshold", wire.Int32),
+    borrow_threshold=at("spec.preemption.borrowWithinCohort.maxPriorityThreshold", api_types.Int32),
     weight=_WEIGHT,
     checks=of(
         _checks,
         ("spec.admissionChecks", list[str]),
-        ("spec.admissionChecksStrategy.admissionChecks", list[wire.CheckRule]),
+        ("spec.admissionChecksStrategy.admissionChecks", list[api_types.CheckRule]),
     ),
     stop="spec.stopPolicy",
     is_active=_ACTIVE,
     has_share=is_there("status.fairSharing"),
-    unmodelled=_names_of(("spec.admissionScope", wire.Present), ("spec.concurrentAdmissionPolicy", wire.Present)),
+    unmodelled=_names_of(
+        ("spec.admissionScope", api_types.Present), ("spec.concurrentAdmissionPolicy", api_types.Present)
+    ),
 )
 COHORT = RecordLayout(model.Cohort, parent=first("spec.parentName", "spec.parent"), groups=_GROUPS, weight=_WEIGHT)
 LOCAL_QUEUE = RecordLayout(model.LocalQueue, cluster_queue="spec.clusterQueue", stop="spec.stopPolicy")
@@ -112,15 +114,15 @@ RESOURCE_FLAVOR = RecordLayout(
     tolerations="spec.tolerations",
     topology="spec.topologyName",
 )
-WORKLOAD_PRIORITY_CLASS = RecordLayout(model.WorkloadPriorityClass, value=at("value", wire.Int32))
+WORKLOAD_PRIORITY_CLASS = RecordLayout(model.WorkloadPriorityClass, value=at("value", api_types.Int32))
 ADMISSION_CHECK = RecordLayout(model.AdmissionCheck, controller="spec.controllerName", is_active=_ACTIVE)
 TOPOLOGY = RecordLayout(
-    model.Topology, levels=each("spec.levels", wire.TopologyLevel, lambda _, level: level.node_label)
+    model.Topology, levels=each("spec.levels", api_types.TopologyLevel, lambda _, level: level.node_label)
 )
 
 
 _MAIN = of(lambda shared, name: shared.text(name or "main"), ("name", str))
-_COUNT = of(lambda _, count: given(count, 1), ("count", wire.Count))
+_COUNT = of(lambda _, count: given(count, 1), ("count", api_types.Count))
 _SET = RecordLayout(
     model.QueuedSet,
     is_object=False,
@@ -129,7 +131,7 @@ _SET = RecordLayout(
     least="minCount",
     spec=at(
         "template",
-        wire.PodTemplate,
+        api_types.PodTemplate,
         lambda shared, template: template.spec and known_spec(shared, cut(template.spec)).record,
     ),
     is_topological=of(
@@ -142,7 +144,7 @@ _SET = RecordLayout(
     has_slices=of(
         lambda _, *slices: any(slices),
         ("topologyRequest.podSetSliceRequiredTopology", str),
-        ("topologyRequest.podsetSliceRequiredTopologyConstraints", list[wire.Present]),
+        ("topologyRequest.podsetSliceRequiredTopologyConstraints", list[api_types.Present]),
     ),
     group="topologyRequest.podSetGroupName",
 )
@@ -159,7 +161,7 @@ _GRANTED = RecordLayout(
 _COUNTED = RecordLayout(model.CountedSet, is_object=False, name=_MAIN, asks="resources")
 
 
-def _owner(shared: Shared, metadata: wire.Metadata) -> model.Owner | None:
+def _owner(shared: Shared, metadata: api_types.Metadata) -> model.Owner | None:
     """What it was made for: its controller; of what Kueue lets in by its pods, which has none, whom Kueue names (`pkg/controller/constants`
     `JobOwnerGVKAnnotation`, `JobOwnerNameAnnotation`), and before it did so the only owner that isn't a Pod."""
     if (owner := read_owner(shared, metadata.owner_references)) is not None:
@@ -173,13 +175,13 @@ def _owner(shared: Shared, metadata: wire.Metadata) -> model.Owner | None:
     return shared.owner(kind, name, "", version) if kind and name else None
 
 
-def _is_group(_: Shared, metadata: wire.Metadata) -> bool:
+def _is_group(_: Shared, metadata: api_types.Metadata) -> bool:
     """Whether Pods are let in together by it."""
     pods = [owner for owner in metadata.owner_references or () if owner.kind == POD.name and not owner.controller]
     return bool(pods) or annotations_of(metadata).get(KUEUE_IS_GROUP) == "true"
 
 
-def _changed(shared: Shared, conditions: list[wire.TypedCondition]) -> FrozenMap[float]:
+def _changed(shared: Shared, conditions: list[api_types.TypedCondition]) -> FrozenMap[float]:
     changed = {condition.type: shared.seconds(condition.last_transition_time) for condition in conditions}
     return FrozenMap({name: at for name, at in changed.items() if at is not None})
 
@@ -192,7 +194,7 @@ WORKLOAD = RecordLayout(
     owner=of(_owner, METADATA),
     is_group=of(_is_group, METADATA),
     sets=each("spec.podSets", _SET),
-    priority=at("spec.priority", wire.Int32),
+    priority=at("spec.priority", api_types.Int32),
     is_wanted="spec.active",
     conditions=CONDITIONS,
     changed_at=at("status.conditions", _TOLD, _changed),
@@ -201,14 +203,14 @@ WORKLOAD = RecordLayout(
     counted=each("status.resourceRequests", _COUNTED),
     checks=at(
         "status.admissionChecks",
-        list[wire.CheckState],
+        list[api_types.CheckState],
         lambda _, many: FrozenMap({check.name: check.state or "Pending" for check in many}),
     ),
     gone=at(
         "status.reclaimablePods",
-        list[wire.ReclaimablePods],
+        list[api_types.ReclaimablePods],
         lambda _, many: FrozenMap({pod_set.name: pod_set.count for pod_set in many}),
     ),
     longest_seconds="spec.maximumExecutionTimeSeconds",
-    unmodelled=_names_of(("spec.preemptionGates", list[wire.Present]), ("status.clusterName", str)),
+    unmodelled=_names_of(("spec.preemptionGates", list[api_types.Present]), ("status.clusterName", str)),
 )

@@ -7,19 +7,19 @@ kubernetes/autoscaler `cluster-autoscaler/apis/capacitybuffer/autoscaling.x-k8s.
 
 from __future__ import annotations
 
-from planner.inventory import wire
+from planner.inventory import api_types
 from planner.inventory.records.pods import cut, known_spec
 from planner.inventory.records.read_context import Shared
 from planner.inventory.records.record_layouts import CONDITIONS, DELETING, LABELS, RecordLayout, at, of
 from planner.kubernetes import object_records as model
 
 
-def _spec(shared: Shared, spec: wire.PodSpec | None) -> model.PodSpec:
-    return known_spec(shared, cut(spec or wire.PodSpec())).record
+def _spec(shared: Shared, spec: api_types.PodSpec | None) -> model.PodSpec:
+    return known_spec(shared, cut(spec or api_types.PodSpec())).record
 
 
 POD_TEMPLATE = RecordLayout(
-    model.PodTemplate, labels="template.metadata.labels", spec=of(_spec, ("template.spec", wire.PodSpec))
+    model.PodTemplate, labels="template.metadata.labels", spec=of(_spec, ("template.spec", api_types.PodSpec))
 )
 CAPACITY_BUFFER = RecordLayout(
     model.CapacityBuffer,
@@ -31,10 +31,10 @@ CAPACITY_BUFFER = RecordLayout(
 PROVISIONING_REQUEST = RecordLayout(
     model.ProvisioningRequest, class_name="spec.provisioningClassName", conditions=CONDITIONS
 )
-_TOLD = list[wire.TypedCondition]
+_TOLD = list[api_types.TypedCondition]
 
 
-def _launched(shared: Shared, conditions: list[wire.TypedCondition]) -> float | None:
+def _launched(shared: Shared, conditions: list[api_types.TypedCondition]) -> float | None:
     launched = next(
         (condition for condition in conditions if (condition.type, condition.status) == ("Launched", "True")), None
     )
@@ -50,8 +50,8 @@ NODE_POOL = RecordLayout(
         lambda _, conditions: all(condition.status == "True" for condition in conditions if condition.type == "Ready"),
     ),
     limits="spec.limits",
-    replicas=at("spec.replicas", wire.Int64),
-    weight=at("spec.weight", wire.Int32),
+    replicas=at("spec.replicas", api_types.Int64),
+    weight=at("spec.weight", api_types.Int32),
     consolidate_after="spec.disruption.consolidateAfter",
     consolidation_policy="spec.disruption.consolidationPolicy",
     labels="spec.template.metadata.labels",

@@ -6,7 +6,7 @@ import msgspec
 
 from planner.ground import typed_json
 from planner.ground.well_known_names import HAMI_REGISTER, NAMESPACE_NAME, NODE_ARGS, TAINT_UNREACHABLE
-from planner.inventory import wire
+from planner.inventory import api_types
 from planner.inventory.kubelet_configuration import of_arguments
 from planner.inventory.records.read_context import Shared, annotations_of
 from planner.inventory.records.record_layouts import CREATED, DELETING, LABELS, METADATA, UID, RecordLayout, at, of
@@ -25,7 +25,7 @@ class _Card(msgspec.Struct):
         return f"{self.count}x{self.devmem}" if self.devmem else str(self.count)
 
 
-def _annotations(_: Shared, metadata: wire.Metadata) -> Labels:
+def _annotations(_: Shared, metadata: api_types.Metadata) -> Labels:
     """Of the cards that HAMi's device plugin registers only how many pods may share each, and its memory in MiB: ``10x15360,10x15360``.
 
     It writes JSON since 2.6; before, the fields of a card with commas (its id, that number, memory, …) and a colon behind it
@@ -48,18 +48,18 @@ def _annotations(_: Shared, metadata: wire.Metadata) -> Labels:
     return FrozenMap({**node_annotations, HAMI_REGISTER: ",".join(card.text for card in cards)})
 
 
-def _kubelet(_: Shared, metadata: wire.Metadata) -> model.KubeletConfiguration | None:
+def _kubelet(_: Shared, metadata: api_types.Metadata) -> model.KubeletConfiguration | None:
     node_annotations = annotations_of(metadata)
     return next((arguments for key in NODE_ARGS if (arguments := of_arguments(node_annotations.get(key, "")))), None)
 
 
-def _taints(_: Shared, taints: list[wire.Taint]) -> tuple[model.Taint, ...]:
+def _taints(_: Shared, taints: list[api_types.Taint]) -> tuple[model.Taint, ...]:
     for taint in taints:
         name_validation.check_labels({taint.key: taint.value or ""})
     return read_taints(taints)
 
 
-def _conditions(shared: Shared, conditions: list[wire.NodeCondition]) -> Labels:
+def _conditions(shared: Shared, conditions: list[api_types.NodeCondition]) -> Labels:
     for condition in conditions:
         shared.seconds(condition.last_heartbeat_time)
         condition.last_heartbeat_time = None  # tells when the snapshot was taken, and nothing else
@@ -67,7 +67,7 @@ def _conditions(shared: Shared, conditions: list[wire.NodeCondition]) -> Labels:
 
 
 def _silent_since(
-    shared: Shared, conditions: list[wire.NodeCondition] | None, taints: list[wire.Taint] | None
+    shared: Shared, conditions: list[api_types.NodeCondition] | None, taints: list[api_types.Taint] | None
 ) -> float | None:
     """Evictions are counted from the taint's own time; before there is one, from when Ready became Unknown."""
     ready = next((condition for condition in conditions or () if condition.type == "Ready"), None)
@@ -78,39 +78,41 @@ def _silent_since(
     return next((seconds for seconds in times if seconds is not None), None)
 
 
-def _images(_: Shared, images: list[wire.Image]) -> FrozenMap[int] | None:
+def _images(_: Shared, images: list[api_types.Image]) -> FrozenMap[int] | None:
     sizes = {name: image.size_bytes or 0 for image in images for name in image.names or ()}
     return FrozenMap(sizes) if sizes else None
 
 
-def _namespace_labels(_: Shared, metadata: wire.Metadata) -> Labels:
+def _namespace_labels(_: Shared, metadata: api_types.Metadata) -> Labels:
     """It always carries its name as a label (`SetDefaults_Namespace`)."""
     return FrozenMap({**(metadata.labels or {}), NAMESPACE_NAME: metadata.name or ""})
 
 
 NODE = RecordLayout(
     model.Node,
-    conditions=at("status.conditions", list[wire.NodeCondition], _conditions),
-    silent_since=of(_silent_since, ("status.conditions", list[wire.NodeCondition]), ("spec.taints", list[wire.Taint])),
+    conditions=at("status.conditions", list[api_types.NodeCondition], _conditions),
+    silent_since=of(
+        _silent_since, ("status.conditions", list[api_types.NodeCondition]), ("spec.taints", list[api_types.Taint])
+    ),
     name=of(lambda shared, metadata: shared.text(metadata.name), METADATA),
     uid=UID,
     labels=LABELS,
     annotations=of(_annotations, METADATA),
     kubelet=of(_kubelet, METADATA),
-    taints=at("spec.taints", list[wire.Taint], _taints),
+    taints=at("spec.taints", list[api_types.Taint], _taints),
     is_cordoned="spec.unschedulable",
     is_deleting=DELETING,
     allocatable=of(  # without it all of its capacity is (`SetDefaults_NodeStatus`)
         lambda shared, allocatable, capacity: shared.amounts(capacity if allocatable is None else allocatable),
-        *((f"status.{name}", wire.Quantities) for name in ("allocatable", "capacity")),
+        *((f"status.{name}", api_types.Quantities) for name in ("allocatable", "capacity")),
     ),
     capacity="status.capacity",
-    images=at("status.images", list[wire.Image], _images),
+    images=at("status.images", list[api_types.Image], _images),
     provider_id=at("spec.providerID", str),
     kubelet_version="status.nodeInfo.kubeletVersion",
     created_at=CREATED,
     volumes_attached=at(
-        "status.volumesAttached", list[wire.AttachedVolume], lambda _, many: tuple(volume.name for volume in many)
+        "status.volumesAttached", list[api_types.AttachedVolume], lambda _, many: tuple(volume.name for volume in many)
     ),
 )
 NAMESPACE = RecordLayout(model.Namespace, labels=of(_namespace_labels, METADATA), is_deleting=DELETING)

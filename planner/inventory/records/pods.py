@@ -12,7 +12,7 @@ from planner.ground import quantity, typed_json
 from planner.ground.errors import QuantityError
 from planner.ground.records import replace
 from planner.ground.well_known_names import CPU, DEFAULT_NAMESPACE, DEFAULT_SCHEDULER, HUGE_PAGES, MEMORY
-from planner.inventory import wire
+from planner.inventory import api_types
 from planner.inventory.container_entrypoint import read_start, slept_seconds, start_of, written_start
 from planner.inventory.log_secret_masking import said, without_login
 from planner.inventory.records.read_context import (
@@ -45,12 +45,12 @@ from planner.kubernetes.status_reasons import RUNTIME_MESSAGES
 DEFAULT_GRACE_SECONDS = 30
 MOUNTED_BY_ADMISSION = "kube-api-access-"  # volume the ServiceAccount admission plugin adds, named anew for each pod
 _NO_STATE = ("", "", "", None, None, None, None)
-_NO_AFFINITY = wire.Affinity()
-_NO_RESOURCES = wire.Resources()
-_NO_SECURITY = wire.SecurityContext()
+_NO_AFFINITY = api_types.Affinity()
+_NO_RESOURCES = api_types.Resources()
+_NO_SECURITY = api_types.SecurityContext()
 _NO_NODE_AFFINITY = model.NodeAffinity()
 _SOURCES: dict[str, str] = {
-    info.name: info.encode_name for info in msgspec.structs.fields(wire.Volume) if info.name != "name"
+    info.name: info.encode_name for info in msgspec.structs.fields(api_types.Volume) if info.name != "name"
 }
 
 
@@ -62,14 +62,14 @@ class KnownSpec(NamedTuple):
 
     record: model.PodSpec
     digest: bytes
-    asked: wire.PodSpec
+    asked: api_types.PodSpec
 
 
-def read_pod(shared: Shared, pod: wire.Pod) -> ReadObject:
+def read_pod(shared: Shared, pod: api_types.Pod) -> ReadObject:
     """A Pod; its command text and its token volume are dropped from `pod` as well, and in the end its spec."""
     metadata = metadata_of(pod)
-    spec = pod.spec or wire.PodSpec()
-    status = pod.status or wire.PodStatus()
+    spec = pod.spec or api_types.PodSpec()
+    status = pod.status or api_types.PodStatus()
     for holder, counted in [*allocated(spec, status)]:
         holder.resources = counted
     node_name, spec.node_name = spec.node_name, None  # all pods of a template share one spec
@@ -77,23 +77,23 @@ def read_pod(shared: Shared, pod: wire.Pod) -> ReadObject:
     affinity = taken_out(spec)
     cached_spec = known_spec(shared, cut(spec))
     pod.spec = None
-    nodes = wire.encode(affinity.node_affinity) if affinity is not None else b""
+    nodes = api_types.encode(affinity.node_affinity) if affinity is not None else b""
     labels, owner = shared.labels(metadata.labels), read_owner(shared, metadata.owner_references)
     return finished(shared, pod, metadata, status, cached_spec, nodes, node_name, shared.seconds, labels, owner)
 
 
-def known_spec(shared: Shared, spec: wire.PodSpec) -> KnownSpec:
+def known_spec(shared: Shared, spec: api_types.PodSpec) -> KnownSpec:
     """What is read of `spec`, already cut down by `cut`."""
     return shared.once_written(
-        "pod", wire.encode(spec), lambda text: KnownSpec(read_pod_spec(shared, spec), wire.digest(text), spec)
+        "pod", api_types.encode(spec), lambda text: KnownSpec(read_pod_spec(shared, spec), api_types.digest(text), spec)
     )
 
 
 def finished(
     shared: Shared,
-    pod: wire.Object,
-    metadata: wire.Metadata,
-    status: wire.PodStatus,
+    pod: api_types.Object,
+    metadata: api_types.Metadata,
+    status: api_types.PodStatus,
     cached_spec: KnownSpec,
     nodes: bytes,
     node_name: str | None,
@@ -133,20 +133,20 @@ def finished(
         qos_class=text(status.qos_class), reason=text(status.reason), message=said(status.message or ""),
         claim_names=FrozenMap({c.name: c.resource_claim_name or "" for c in claims}) if claims else EMPTY,
     )  # fmt: skip
-    content = b"".join((b"Pod", wire.encode(pod), cached_spec.digest, nodes, (node_name or "").encode()))
-    return ReadObject(record=record, digest=wire.digest(content), metadata=metadata)
+    content = b"".join((b"Pod", api_types.encode(pod), cached_spec.digest, nodes, (node_name or "").encode()))
+    return ReadObject(record=record, digest=api_types.digest(content), metadata=metadata)
 
 
 def _elsewhere(shared: Shared, spec: model.PodSpec, nodes: bytes) -> model.PodSpec:
     where = shared.node_affinities.get(nodes)
     if where is None:
-        where = _node_affinity(typed_json.decode(nodes, wire.NodeAffinity))
+        where = _node_affinity(typed_json.decode(nodes, api_types.NodeAffinity))
         shared.node_affinities[nodes] = where
     relocated_spec = shared.pod_specs[id(spec), nodes] = replace(spec, node_affinity=where)
     return relocated_spec
 
 
-def taken_out(spec: wire.PodSpec) -> wire.Affinity | None:
+def taken_out(spec: api_types.PodSpec) -> api_types.Affinity | None:
     """The affinity of a pod that is for one node, which `spec` then lacks: a DaemonSet's pods differ in that only, so that without it
     they have one spec, which is kept once."""
     affinity = spec.affinity
@@ -160,8 +160,8 @@ def taken_out(spec: wire.PodSpec) -> wire.Affinity | None:
 
 
 def allocated(
-    spec: wire.PodSpec, status: wire.PodStatus
-) -> Iterator[tuple[wire.PodSpec | wire.Container, wire.Resources]]:
+    spec: api_types.PodSpec, status: api_types.PodStatus
+) -> Iterator[tuple[api_types.PodSpec | api_types.Container, api_types.Resources]]:
     """While a pod is resized in place: whose requests in `spec` (its containers' or its own) don't count, and what does.
 
     That is the most of what is asked for, what is allocated and what is in force; what is asked for is left out once the
@@ -187,13 +187,13 @@ def allocated(
                 yield container, counted
 
 
-def is_resized(spec: wire.PodSpec, status: wire.PodStatus) -> bool:
+def is_resized(spec: api_types.PodSpec, status: api_types.PodStatus) -> bool:
     """Whether `allocated` says anything."""
     may_be = status.resources is not None or _says_resources(status)
     return may_be and next(allocated(spec, status), None) is not None
 
 
-def _says_resources(status: wire.PodStatus) -> bool:
+def _says_resources(status: api_types.PodStatus) -> bool:
     for container_status in status.container_statuses or ():
         if container_status.resources is not None:
             return True
@@ -202,8 +202,10 @@ def _says_resources(status: wire.PodStatus) -> bool:
 
 
 def _effective(
-    resources: wire.Resources, container_status: wire.ContainerStatus | wire.PodStatus, status: wire.PodStatus
-) -> wire.Resources:
+    resources: api_types.Resources,
+    container_status: api_types.ContainerStatus | api_types.PodStatus,
+    status: api_types.PodStatus,
+) -> api_types.Resources:
     own = resources.requests or {}
     in_force = container_status.resources.requests if container_status.resources else None
     current = [in_force or {}, container_status.allocated_resources or {}]
@@ -219,11 +221,11 @@ def _effective(
         name: max((amounts[name] for amounts in current if name in amounts), key=partial(amount, resource=name))
         for name in names
     }
-    return wire.Resources(requests=counted, limits=resources.limits, claims=resources.claims)
+    return api_types.Resources(requests=counted, limits=resources.limits, claims=resources.claims)
 
 
 def _container_states(
-    status: wire.PodStatus, text: Callable[[str | None], str], seconds: Callable[[Any], float | None]
+    status: api_types.PodStatus, text: Callable[[str | None], str], seconds: Callable[[Any], float | None]
 ) -> tuple[model.ContainerState, ...]:
     states = []
     for many, is_init in ((status.container_statuses, False), (status.init_container_statuses, True)):
@@ -254,7 +256,7 @@ def _container_states(
 
 
 def _state(
-    state: wire.State | None, text: Callable[[str | None], str], seconds: Callable[[Any], float | None]
+    state: api_types.State | None, text: Callable[[str | None], str], seconds: Callable[[Any], float | None]
 ) -> tuple[str, str, str, int | None, int | None, float | None, float | None]:
     """(state, reason, message, exit code, signal, started at, finished at)."""
     if state is None:
@@ -272,7 +274,7 @@ def _state(
     return _NO_STATE
 
 
-def cut(spec: wire.PodSpec) -> wire.PodSpec:
+def cut(spec: api_types.PodSpec) -> api_types.PodSpec:
     """`spec` without commands' text (`Container.start` says what matters) and without the token volume of each pod."""
     for containers in (spec.containers, spec.init_containers):
         for container in containers or ():
@@ -286,22 +288,22 @@ def cut(spec: wire.PodSpec) -> wire.PodSpec:
             life = container.lifecycle
             for hook in (life.post_start, life.pre_stop) if life is not None else ():
                 if hook is not None and hook.exec is not None and hook.exec.command is not None:
-                    hook.exec = wire.Command(sleeps=slept_seconds(hook.exec.command))
+                    hook.exec = api_types.Command(sleeps=slept_seconds(hook.exec.command))
     for volume in spec.volumes or ():
         if (place := volume.host_path) is not None and place.path is not None:
             # A path may name a team or a customer: only a system directory or a digest stays.
             host_directory = place.directory if is_sealed(place.path) else system_directory(place.path)
-            volume.host_path = wire.HostPath(directory=host_directory or None)
+            volume.host_path = api_types.HostPath(directory=host_directory or None)
     spec.volumes = without_token(spec.volumes)
     return spec
 
 
-def without_token(volumes: list[wire.Volume] | None) -> list[wire.Volume] | None:
+def without_token(volumes: list[api_types.Volume] | None) -> list[api_types.Volume] | None:
     """`volumes` without the one that admission adds."""
     return [volume for volume in volumes or () if not volume.name.startswith(MOUNTED_BY_ADMISSION)] or None
 
 
-def read_pod_spec(shared: Shared, spec: wire.PodSpec) -> model.PodSpec:
+def read_pod_spec(shared: Shared, spec: api_types.PodSpec) -> model.PodSpec:
     """The record of a spec already cut down by `cut`."""
     affinity = spec.affinity or _NO_AFFINITY
     host_network = bool(spec.host_network)
@@ -365,7 +367,7 @@ def read_pod_spec(shared: Shared, spec: wire.PodSpec) -> model.PodSpec:
     return read
 
 
-def _unmodelled(spec: wire.PodSpec) -> Iterator[str]:
+def _unmodelled(spec: api_types.PodSpec) -> Iterator[str]:
     """Fields that make a verdict unknown (`planner.inventory.field_coverage`), apart from serviceAccountName, which only does so
     where no pod uses the account yet."""
     if spec.os is not None and spec.os.name != "linux":
@@ -378,7 +380,7 @@ def _unmodelled(spec: wire.PodSpec) -> Iterator[str]:
         yield "restartPolicyRules"
 
 
-def _container(shared: Shared, container: wire.Container, host_network: bool) -> model.Container:
+def _container(shared: Shared, container: api_types.Container, host_network: bool) -> model.Container:
     if container.name:
         name_validation.check_dns_label("a container's name", container.name)
     resources = container.resources or _NO_RESOURCES
@@ -407,21 +409,21 @@ def _container(shared: Shared, container: wire.Container, host_network: bool) ->
     )
 
 
-def _pre_stop_seconds(lifecycle: wire.Lifecycle | None) -> int | None:
+def _pre_stop_seconds(lifecycle: api_types.Lifecycle | None) -> int | None:
     hook = lifecycle.pre_stop if lifecycle is not None else None
     if hook is None:
         return None
     return hook.exec.sleeps if hook.exec is not None else hook.sleep.seconds if hook.sleep is not None else None
 
 
-def _security(shared: Shared, context: wire.SecurityContext | None) -> model.SecurityContext:
+def _security(shared: Shared, context: api_types.SecurityContext | None) -> model.SecurityContext:
     if context is None or context == _NO_SECURITY:
         return model.NO_SECURITY_CONTEXT
     return shared.once("security", context, _security_context)
 
 
-def _security_context(context: wire.SecurityContext) -> model.SecurityContext:
-    capabilities, options = context.capabilities or wire.Capabilities(), context.se_linux_options
+def _security_context(context: api_types.SecurityContext) -> model.SecurityContext:
+    capabilities, options = context.capabilities or api_types.Capabilities(), context.se_linux_options
     return model.SecurityContext(
         is_privileged=bool(context.privileged),
         may_escalate=context.allow_privilege_escalation,
@@ -438,8 +440,8 @@ def _security_context(context: wire.SecurityContext) -> model.SecurityContext:
     )
 
 
-def _handler_hosts(container: wire.Container) -> tuple[str, ...]:
-    life = container.lifecycle or wire.Lifecycle()
+def _handler_hosts(container: api_types.Container) -> tuple[str, ...]:
+    life = container.lifecycle or api_types.Lifecycle()
     askers = (
         container.liveness_probe,
         container.readiness_probe,
@@ -451,7 +453,7 @@ def _handler_hosts(container: wire.Container) -> tuple[str, ...]:
     return tuple(handler.host for handler in handlers if handler is not None and handler.host)
 
 
-def _host_ports(ports: list[wire.ContainerPort] | None, host_network: bool) -> tuple[model.HostPort, ...]:
+def _host_ports(ports: list[api_types.ContainerPort] | None, host_network: bool) -> tuple[model.HostPort, ...]:
     """Ports taken on the node; with hostNetwork every container port is one (`defaultHostNetworkPorts`)."""
     taken = []
     for port in ports or ():
@@ -463,7 +465,7 @@ def _host_ports(ports: list[wire.ContainerPort] | None, host_network: bool) -> t
     return tuple(taken)
 
 
-def _probe(probe: wire.Probe | None) -> model.Probe | None:
+def _probe(probe: api_types.Probe | None) -> model.Probe | None:
     if probe is None:
         return None
     handler = "http" if probe.http_get else "tcp" if probe.tcp_socket else "grpc" if probe.grpc else "exec"
@@ -479,7 +481,7 @@ def _probe(probe: wire.Probe | None) -> model.Probe | None:
 
 def _pod_level(
     shared: Shared,
-    resources: wire.Resources | None,
+    resources: api_types.Resources | None,
     containers: tuple[model.Container, ...],
     init_containers: tuple[model.Container, ...],
 ) -> tuple[Amounts | None, Amounts | None]:
@@ -513,7 +515,7 @@ def asked_at_once(
     return at_once(containers, init_containers, lambda container: container.requests.get(resource, 0))
 
 
-def _pod_affinity(shared: Shared, affinity: wire.PodAffinity | None) -> tuple[model.PodAffinityTerm, ...]:
+def _pod_affinity(shared: Shared, affinity: api_types.PodAffinity | None) -> tuple[model.PodAffinityTerm, ...]:
     if affinity is None:
         return ()
     terms = [_affinity_term(shared, term, 0) for term in affinity.required or ()]
@@ -525,7 +527,7 @@ def _pod_affinity(shared: Shared, affinity: wire.PodAffinity | None) -> tuple[mo
     return tuple(terms)
 
 
-def _affinity_term(shared: Shared, term: wire.PodAffinityTerm, weight: int) -> model.PodAffinityTerm:
+def _affinity_term(shared: Shared, term: api_types.PodAffinityTerm, weight: int) -> model.PodAffinityTerm:
     return model.PodAffinityTerm(
         label_selector=read_selector(shared, term.label_selector),
         topology_key=term.topology_key,
@@ -537,7 +539,7 @@ def _affinity_term(shared: Shared, term: wire.PodAffinityTerm, weight: int) -> m
     )
 
 
-def _spread(shared: Shared, constraint: wire.TopologySpreadConstraint) -> model.TopologySpreadConstraint:
+def _spread(shared: Shared, constraint: api_types.TopologySpreadConstraint) -> model.TopologySpreadConstraint:
     return model.TopologySpreadConstraint(
         max_skew=constraint.max_skew,
         topology_key=constraint.topology_key,
@@ -550,7 +552,7 @@ def _spread(shared: Shared, constraint: wire.TopologySpreadConstraint) -> model.
     )
 
 
-def _node_affinity(affinity: wire.NodeAffinity | None) -> model.NodeAffinity:
+def _node_affinity(affinity: api_types.NodeAffinity | None) -> model.NodeAffinity:
     if affinity is None:
         return _NO_NODE_AFFINITY
     return model.NodeAffinity(
@@ -562,31 +564,31 @@ def _node_affinity(affinity: wire.NodeAffinity | None) -> model.NodeAffinity:
     )
 
 
-def _volume(shared: Shared, volume: wire.Volume) -> model.Volume:
+def _volume(shared: Shared, volume: api_types.Volume) -> model.Volume:
     if volume.ephemeral is not None:
-        template = volume.ephemeral.volume_claim_template or wire.ClaimTemplate()
+        template = volume.ephemeral.volume_claim_template or api_types.ClaimTemplate()
         claim = read_claim_template(shared, template.spec)
         return model.Volume(name=volume.name, kind="ephemeral", claim_template=claim)
-    empty = volume.empty_dir or wire.EmptyDir()
+    empty = volume.empty_dir or api_types.EmptyDir()
     # A volume that names no source is an emptyDir (`SetDefaults_Volume`).
     kind, source = next(
         ((kind, disk_source) for name, kind in _SOURCES.items() if (disk_source := getattr(volume, name)) is not None),
         ("emptyDir", empty),
     )
-    disk = source if isinstance(source, wire.Disk) else wire.Disk()
+    disk = source if isinstance(source, api_types.Disk) else api_types.Disk()
     return model.Volume(
         name=volume.name,
         kind=kind,
         claim_name=disk.claim_name,
         medium=empty.medium or "",
         size_limit_bytes=amount_or_none(empty.size_limit, "sizeLimit"),
-        host_path=(source.directory or "") if isinstance(source, wire.HostPath) else "",
+        host_path=(source.directory or "") if isinstance(source, api_types.HostPath) else "",
         disk_id=_disk_id(kind, disk),
         read_only=bool(disk.read_only),
     )
 
 
-def _disk_id(kind: str, disk: wire.Disk) -> str:
+def _disk_id(kind: str, disk: api_types.Disk) -> str:
     """What identifies a disk that only one pod may write to (kube-scheduler `volumerestrictions`)."""
     return (
         f"{disk.pool or 'rbd'}/{disk.image}"
@@ -595,7 +597,7 @@ def _disk_id(kind: str, disk: wire.Disk) -> str:
     )
 
 
-def _pod_claim(claim: wire.PodResourceClaim) -> model.PodClaim:
+def _pod_claim(claim: api_types.PodResourceClaim) -> model.PodClaim:
     claim_source = claim.source or claim
     return model.PodClaim(
         name=claim.name,

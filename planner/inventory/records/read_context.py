@@ -12,7 +12,7 @@ import msgspec
 from planner.ground import quantity, typed_json
 from planner.ground.errors import InputError, QuantityError
 from planner.ground.records import Record
-from planner.inventory import wire
+from planner.inventory import api_types
 from planner.inventory.reading_limits import LIMITS
 from planner.kubernetes import name_validation
 from planner.kubernetes import object_records as model
@@ -37,7 +37,7 @@ class Shared:
         self.pod_specs: dict[
             tuple[int, bytes], model.PodSpec
         ] = {}  # for nodes: by the spec that `once` gave, and their text
-        self.node_affinities: dict[bytes, model.NodeAffinity] = {}  # by their text, as `wire.encode` writes it
+        self.node_affinities: dict[bytes, model.NodeAffinity] = {}  # by their text, as `api_types.encode` writes it
         self._parts: dict[tuple[str, bytes], Any] = {}
         self.spec_texts: dict[bytes, Any] = {}  # `repeated_pod_specs`: digest of a spec's text → what was read of it
         self.node_names: dict[bytes, str] = {}  # as written → the name
@@ -79,7 +79,7 @@ class Shared:
         key = tuple(statuses.items())
         return self._conditions.setdefault(key, FrozenMap(statuses)) if statuses else EMPTY
 
-    def amounts(self, quantities: wire.Quantities | None) -> Amounts:
+    def amounts(self, quantities: api_types.Quantities | None) -> Amounts:
         """Quantities as integers, by resource name."""
         if not quantities:
             return EMPTY
@@ -93,24 +93,27 @@ class Shared:
 
     def once(self, what: str, decoded: W, make: Callable[[W], T]) -> T:
         """``make(decoded)``, made once for equal content; `what` keeps readers of different records apart."""
-        return self.once_written(what, wire.encode(decoded), lambda _: make(decoded))
+        return self.once_written(what, api_types.encode(decoded), lambda _: make(decoded))
 
     def once_written(self, what: str, text: bytes, make: Callable[[bytes], T]) -> T:
         """``make(text)``, made once for equal texts."""
-        key = (what, wire.digest(text))  # of what may hold secrets nothing more is kept
+        key = (what, api_types.digest(text))  # of what may hold secrets nothing more is kept
         cached_part: T | None = self._parts.get(key)
         if cached_part is None:
             cached_part = self._parts[key] = make(text)
         return cached_part
 
     def written(self, text: msgspec.Raw, type_: Any, read: Callable[[Shared, Any], T]) -> tuple[T, msgspec.Raw]:
-        """``read(self, decoded)`` of the JSON of a list or of a map, None of none; and that JSON as `wire.encode` writes it."""
+        """``read(self, decoded)`` of the JSON of a list or of a map, None of none; and that JSON as `api_types.encode` writes it."""
         raw_text = bytes(text)
         key = read, raw_text  # the same text may be another field's, and wrong there
         cached_record = self._written.get(key)
         if cached_record is None:
             decoded = typed_json.decode(raw_text, type_ | None) if raw_text else None
-            cached_record = read(self, decoded), wire.NO_TEXT if decoded is None else msgspec.Raw(wire.encode(decoded))
+            cached_record = (
+                read(self, decoded),
+                api_types.NO_TEXT if decoded is None else msgspec.Raw(api_types.encode(decoded)),
+            )
             if len(self._written) < LIMITS.texts_shared:
                 self._written[key] = cached_record
         return cached_record
@@ -135,7 +138,7 @@ class Times(dict[str | None, float | None]):
         if text is None or isinstance(text, datetime):
             return self.seconds(text)
         moment = typed_json.convert(text, datetime)
-        if wire.encode(moment) != b'"%b"' % text.encode():
+        if api_types.encode(moment) != b'"%b"' % text.encode():
             raise msgspec.ValidationError("it is written in another way")
         if len(self) > LIMITS.texts_shared:
             self.clear()
@@ -156,10 +159,10 @@ class ReadObject(Record):
 
     record: Any
     digest: bytes
-    metadata: wire.Metadata
+    metadata: api_types.Metadata
 
 
-def read_owner(shared: Shared, references: list[wire.OwnerReference] | None) -> model.Owner | None:
+def read_owner(shared: Shared, references: list[api_types.OwnerReference] | None) -> model.Owner | None:
     """The owner that controls an object, None when there is none."""
     for reference in references or ():
         if reference.controller:
@@ -167,7 +170,7 @@ def read_owner(shared: Shared, references: list[wire.OwnerReference] | None) -> 
     return None
 
 
-def metadata_of(decoded: wire.Object) -> wire.Metadata:
+def metadata_of(decoded: api_types.Object) -> api_types.Metadata:
     """The object's metadata.
 
     Raises
@@ -185,7 +188,7 @@ def metadata_of(decoded: wire.Object) -> wire.Metadata:
     return metadata
 
 
-def annotations_of(metadata: wire.Metadata) -> Labels:
+def annotations_of(metadata: api_types.Metadata) -> Labels:
     """The annotations of the short list that is kept; without any, `metadata` loses its empty map as well."""
     if metadata.annotations is None:
         return EMPTY
@@ -193,13 +196,13 @@ def annotations_of(metadata: wire.Metadata) -> Labels:
         metadata.annotations = None
         return EMPTY
     kept_annotations = {}
-    for attribute, key in wire.ANNOTATION_FIELDS.items():
+    for attribute, key in api_types.ANNOTATION_FIELDS.items():
         if (value := getattr(metadata.annotations, attribute)) is not None:
             kept_annotations[key] = value
     return FrozenMap(kept_annotations) if kept_annotations else EMPTY
 
 
-_NO_ANNOTATIONS = (wire.Annotations(), wire.AppliedAnnotations())
+_NO_ANNOTATIONS = (api_types.Annotations(), api_types.AppliedAnnotations())
 
 
 def seconds_of(moment: datetime) -> float:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, get_type_hints
 import msgspec
 
 from planner.ground.well_known_names import DEFAULT_NAMESPACE
-from planner.inventory import wire
+from planner.inventory import api_types
 from planner.inventory.records.read_context import Shared, metadata_of, read_owner
 from planner.inventory.records.selectors import read_requirements, read_selector, read_taints, read_tolerations
 from planner.kubernetes import object_records as model
@@ -65,10 +65,10 @@ def first(*paths: str) -> FieldPath:
 
 def is_there(path: str) -> FieldPath:
     """Whether anything is there."""
-    return at(path, wire.Present, lambda *_: True)
+    return at(path, api_types.Present, lambda *_: True)
 
 
-METADATA = ("metadata", wire.Metadata)
+METADATA = ("metadata", api_types.Metadata)
 LABELS = of(lambda shared, metadata: shared.labels(metadata.labels), METADATA)
 UID = of(lambda _, metadata: metadata.uid, METADATA)
 OWNER = of(lambda shared, metadata: read_owner(shared, metadata.owner_references), METADATA)
@@ -88,17 +88,17 @@ class _Form(NamedTuple):
 _FORMS: dict[Any, _Form] = {
     str: _Form(str, lambda shared, text: shared.text(text) or None),
     bool: _Form(bool, lambda _, value: value),
-    int: _Form(wire.Count, lambda _, value: value),
-    int | None: _Form(wire.Count, lambda _, value: value),
+    int: _Form(api_types.Count, lambda _, value: value),
+    int | None: _Form(api_types.Count, lambda _, value: value),
     float | None: _Form(datetime, lambda shared, moment: shared.seconds(moment)),
-    int | str | None: _Form(wire.IntOrString, lambda _, value: value),
+    int | str | None: _Form(api_types.IntOrString, lambda _, value: value),
     Labels: _Form(dict[str, str], Shared.labels),
-    Amounts: _Form(wire.Quantities, Shared.amounts),
+    Amounts: _Form(api_types.Quantities, Shared.amounts),
     tuple[str, ...]: _Form(list[str], lambda _, texts: tuple(texts)),
-    model.LabelSelector | None: _Form(wire.LabelSelector, read_selector),
-    tuple[model.Requirement, ...]: _Form(list[wire.Requirement], lambda _, many: read_requirements(many)),
-    tuple[model.Taint, ...]: _Form(list[wire.Taint], lambda _, many: read_taints(many)),
-    tuple[model.Toleration, ...]: _Form(list[wire.Toleration], lambda _, many: read_tolerations(many)),
+    model.LabelSelector | None: _Form(api_types.LabelSelector, read_selector),
+    tuple[model.Requirement, ...]: _Form(list[api_types.Requirement], lambda _, many: read_requirements(many)),
+    tuple[model.Taint, ...]: _Form(list[api_types.Taint], lambda _, many: read_taints(many)),
+    tuple[model.Toleration, ...]: _Form(list[api_types.Toleration], lambda _, many: read_tolerations(many)),
 }
 
 
@@ -133,7 +133,7 @@ class RecordLayout:
                 for name in above:
                     inside = inside.setdefault(name, {})
                 inside[last] = kind
-        return _struct(self._record.__name__, tree, wire.Object if self._is_object else wire.Wire)
+        return _struct(self._record.__name__, tree, api_types.Object if self._is_object else api_types.Wire)
 
     def read(self, shared: Shared, decoded: Any) -> Any:
         """The record of what was decoded."""
@@ -158,7 +158,7 @@ class ByHand(NamedTuple):
     read: Callable[[Shared, Any], Any]
 
 
-def _struct(name: str, tree: dict[str, Any], base: type[msgspec.Struct] = wire.Wire) -> type[msgspec.Struct]:
+def _struct(name: str, tree: dict[str, Any], base: type[msgspec.Struct] = api_types.Wire) -> type[msgspec.Struct]:
     """A struct with the JSON names of its fields; what `base` has, it has."""
     fields: list[Any] = []
     for field, below in tree.items():
@@ -177,7 +177,7 @@ def _value(decoded: Any, path: tuple[str, ...]) -> Any:
 
 CONDITIONS = at(
     "status.conditions",
-    list[wire.TypedCondition],
+    list[api_types.TypedCondition],
     lambda shared, many: shared.conditions(
         {condition.type: f"{condition.status}/{condition.reason or ''}" for condition in many}
     ),

@@ -29,7 +29,7 @@ import msgspec
 
 from planner.ground import typed_json
 from planner.ground.errors import InputError
-from planner.inventory import wire
+from planner.inventory import api_types
 from planner.inventory.records.pods import (
     MOUNTED_BY_ADMISSION,
     KnownSpec,
@@ -51,14 +51,14 @@ _NODE_NAME = re.compile(rb"[a-z0-9][a-z0-9.-]{2,252}")
 _NODE_MARK, _TOKEN_MARK = b"headroom-mark-of-a-node", b"headroom-mark-of-a-token"
 _FIELDS: Final = frozenset(
     name.encode()
-    for var in vars(wire).values()
+    for var in vars(api_types).values()
     if isinstance(var, type) and issubclass(var, msgspec.Struct)
     for name in var.__struct_encode_fields__
 )
 
 
 class _Learnt(NamedTuple):
-    """A spec known by its text; `nodes` is its affinity for one node as `wire.encode` writes it, with a mark for the name."""
+    """A spec known by its text; `nodes` is its affinity for one node as `api_types.encode` writes it, with a mark for the name."""
 
     spec: KnownSpec
     nodes: bytes
@@ -69,7 +69,7 @@ def read_pod_text(shared: Shared, raw_object: msgspec.Raw | bytes | memoryview) 
     newest = shared.times.newest
     try:
         pod = _decoder()(raw_object)
-        text, pod.spec = bytes(pod.spec), wire.NO_TEXT
+        text, pod.spec = bytes(pod.spec), api_types.NO_TEXT
         cached_spec, node = _known(shared, text)
         status = pod.status or _NO_STATUS
         if cached_spec is None or is_resized(cached_spec.spec.asked, status):
@@ -77,7 +77,7 @@ def read_pod_text(shared: Shared, raw_object: msgspec.Raw | bytes | memoryview) 
         metadata: Any = metadata_of(pod)
         labels, metadata.labels = shared.written(metadata.labels, dict[str, str], Shared.labels)
         owner, metadata.owner_references = shared.written(
-            metadata.owner_references, list[wire.OwnerReference], read_owner
+            metadata.owner_references, list[api_types.OwnerReference], read_owner
         )
         nodes = cached_spec.nodes and cached_spec.nodes.replace(_NODE_MARK, node.encode())
         seconds = shared.times.__getitem__
@@ -91,10 +91,11 @@ def read_pod_text(shared: Shared, raw_object: msgspec.Raw | bytes | memoryview) 
 
 def _as_written(type_: Any, **field_types: Any) -> Any:
     """`type_`, with texts in the place of times wherever it has any; a field of a struct that is `field_types` has that type.
+    Times repeat from pod to pod, so they are looked up by their text (`Times`) and not parsed each time.
 
     Not in a `TerminatedState`: beside another state it isn't read, and its times wouldn't be looked at.
     """
-    if type_ is wire.TerminatedState:
+    if type_ is api_types.TerminatedState:
         return type_
     if isinstance(type_, type) and issubclass(type_, msgspec.Struct):
         struct_fields = msgspec.structs.fields(type_)
@@ -103,7 +104,7 @@ def _as_written(type_: Any, **field_types: Any) -> Any:
             return type_
         fields = []
         for field, kind in zip(struct_fields, kinds, strict=True):
-            default = wire.NO_TEXT if kind is msgspec.Raw else field.default
+            default = api_types.NO_TEXT if kind is msgspec.Raw else field.default
             fields.append((field.name, kind, msgspec.field(name=field.encode_name, default=default)))
         return msgspec.defstruct(type_.__name__, fields, kw_only=True, omit_defaults=True, gc=False)
     if get_origin(type_) in (Union, UnionType):
@@ -117,12 +118,12 @@ def _as_written(type_: Any, **field_types: Any) -> Any:
 def _decoder() -> Callable[[Any], Any]:
     """Decodes a Pod, of which the spec, the labels and the owners are left as they are written, and times."""
     metadata = _as_written(
-        wire.Metadata, labels=msgspec.Raw, owner_references=msgspec.Raw, deletion_timestamp=datetime | None
+        api_types.Metadata, labels=msgspec.Raw, owner_references=msgspec.Raw, deletion_timestamp=datetime | None
     )
-    return typed_json.decoder(_as_written(wire.Pod, metadata=metadata | None, spec=msgspec.Raw))
+    return typed_json.decoder(_as_written(api_types.Pod, metadata=metadata | None, spec=msgspec.Raw))
 
 
-_NO_STATUS = wire.PodStatus()
+_NO_STATUS = api_types.PodStatus()
 _SEEN, _OTHERWISE = "seen once", "to be decoded each time"
 
 
@@ -228,7 +229,7 @@ def _learnt(shared: Shared, text: bytes, node: str) -> _Learnt | None:
         _TOKEN_HOLE, _TOKEN + _TOKEN_MARK + b'"'
     )
     try:
-        spec = wire.decode_pod_spec(marked)
+        spec = api_types.decode_pod_spec(marked)
     except msgspec.MsgspecError:
         return None
     if (spec.node_name or "") != (_NODE_MARK.decode() if node else ""):
@@ -236,8 +237,8 @@ def _learnt(shared: Shared, text: bytes, node: str) -> _Learnt | None:
     spec.node_name = None
     affinity = taken_out(spec)
     spec.volumes = without_token(spec.volumes)
-    nodes = wire.encode(affinity.node_affinity) if affinity is not None else b""
-    spec_bytes = wire.encode(spec)
+    nodes = api_types.encode(affinity.node_affinity) if affinity is not None else b""
+    spec_bytes = api_types.encode(spec)
     if _NODE_MARK in spec_bytes or _TOKEN_MARK in spec_bytes + nodes:
         return None
     try:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from planner.inventory import wire
+from planner.inventory import api_types
 from planner.inventory.records.read_context import Shared
 from planner.kubernetes import object_records as model
 
 
-def read_selector(shared: Shared, selector: wire.LabelSelector | None) -> model.LabelSelector | None:
+def read_selector(shared: Shared, selector: api_types.LabelSelector | None) -> model.LabelSelector | None:
     """A label selector; None (which matches nothing) where the API lets it be absent."""
     if selector is None:
         return None
@@ -17,7 +17,7 @@ def read_selector(shared: Shared, selector: wire.LabelSelector | None) -> model.
     )
 
 
-def read_requirements(requirements: list[wire.Requirement] | None) -> tuple[model.Requirement, ...]:
+def read_requirements(requirements: list[api_types.Requirement] | None) -> tuple[model.Requirement, ...]:
     """Requirements, of labels or fields."""
     return tuple(
         model.Requirement(key=requirement.key, operator=requirement.operator, values=tuple(requirement.values or ()))
@@ -25,7 +25,7 @@ def read_requirements(requirements: list[wire.Requirement] | None) -> tuple[mode
     )
 
 
-def read_term(term: wire.NodeSelectorTerm | None) -> model.NodeSelectorTerm:
+def read_term(term: api_types.NodeSelectorTerm | None) -> model.NodeSelectorTerm:
     """A node selector term."""
     if term is None:
         return model.NodeSelectorTerm()
@@ -34,12 +34,12 @@ def read_term(term: wire.NodeSelectorTerm | None) -> model.NodeSelectorTerm:
     )
 
 
-def read_terms(selector: wire.NodeSelector | None) -> tuple[model.NodeSelectorTerm, ...]:
+def read_terms(selector: api_types.NodeSelector | None) -> tuple[model.NodeSelectorTerm, ...]:
     """The terms of a node selector."""
     return tuple(read_term(term) for term in selector.node_selector_terms or ()) if selector else ()
 
 
-def read_toleration(toleration: wire.Toleration) -> model.Toleration:
+def read_toleration(toleration: api_types.Toleration) -> model.Toleration:
     """A toleration; an operator left out is Equal."""
     return model.Toleration(
         key=toleration.key or "",
@@ -50,11 +50,11 @@ def read_toleration(toleration: wire.Toleration) -> model.Toleration:
     )
 
 
-def read_tolerations(tolerations: list[wire.Toleration]) -> tuple[model.Toleration, ...]:
+def read_tolerations(tolerations: list[api_types.Toleration]) -> tuple[model.Toleration, ...]:
     """Tolerations, in their order."""
     return tuple(read_toleration(toleration) for toleration in tolerations)
 
 
-def read_taints(taints: list[wire.Taint]) -> tuple[model.Taint, ...]:
+def read_taints(taints: list[api_types.Taint]) -> tuple[model.Taint, ...]:
     """Taints, in their order."""
     return tuple(model.Taint(key=taint.key, value=taint.value or "", effect=taint.effect) for taint in taints)

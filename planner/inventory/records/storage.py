@@ -9,7 +9,7 @@ from planner.ground.well_known_names import (
     IN_TREE_PROVISIONERS,
     SELECTED_NODE,
 )
-from planner.inventory import wire
+from planner.inventory import api_types
 from planner.inventory.records.read_context import Shared, amount_or_none, annotations_of
 from planner.inventory.records.record_layouts import (
     CREATED,
@@ -28,10 +28,10 @@ from planner.kubernetes.object_records import EMPTY, FrozenMap
 
 
 def read_claim_template(
-    shared: Shared, spec: wire.PersistentVolumeClaimSpec | None, name: str = ""
+    shared: Shared, spec: api_types.PersistentVolumeClaimSpec | None, name: str = ""
 ) -> model.ClaimTemplate:
     """What a claim's spec asks for."""
-    spec = spec or wire.PersistentVolumeClaimSpec()
+    spec = spec or api_types.PersistentVolumeClaimSpec()
     requests = shared.amounts(spec.resources.requests) if spec.resources else EMPTY
     return model.ClaimTemplate(
         name=name,
@@ -43,7 +43,7 @@ def read_claim_template(
     )
 
 
-def _csi_driver(_: Shared, csi: wire.CsiSource | None, flex: wire.FlexSource | None, *in_tree: object) -> str:
+def _csi_driver(_: Shared, csi: api_types.CsiSource | None, flex: api_types.FlexSource | None, *in_tree: object) -> str:
     """Its CSI driver, or the one that stands in for its in-tree plugin, or a FlexVolume's; "" for other volumes."""
     if flex is not None:
         return f"{model.FLEX_VOLUME}{flex.driver}"
@@ -51,7 +51,7 @@ def _csi_driver(_: Shared, csi: wire.CsiSource | None, flex: wire.FlexSource | N
     return csi.driver if csi is not None else next(drivers, "")
 
 
-def _handle(_: Shared, csi: wire.CsiSource | None, iscsi: wire.IscsiSource | None) -> str:
+def _handle(_: Shared, csi: api_types.CsiSource | None, iscsi: api_types.IscsiSource | None) -> str:
     """What its plugin tells it apart by: a CSI driver's handle, or an iSCSI portal, target and unit."""
     if csi is not None:
         return csi.volume_handle
@@ -61,33 +61,39 @@ def _handle(_: Shared, csi: wire.CsiSource | None, iscsi: wire.IscsiSource | Non
 PERSISTENT_VOLUME = RecordLayout(
     model.PersistentVolume,
     labels=LABELS,
-    node_affinity=at("spec.nodeAffinity", wire.VolumeNodeAffinity, lambda _, affinity: read_terms(affinity.required)),
+    node_affinity=at(
+        "spec.nodeAffinity", api_types.VolumeNodeAffinity, lambda _, affinity: read_terms(affinity.required)
+    ),
     claim=at(
-        "spec.claimRef", wire.ObjectReference, lambda _, claim: (claim.namespace or DEFAULT_NAMESPACE, claim.name or "")
+        "spec.claimRef",
+        api_types.ObjectReference,
+        lambda _, claim: (claim.namespace or DEFAULT_NAMESPACE, claim.name or ""),
     ),
     storage_class_name="spec.storageClassName",
-    capacity_bytes=at("spec.capacity", wire.Quantities, lambda shared, amounts: shared.amounts(amounts).get("storage")),
+    capacity_bytes=at(
+        "spec.capacity", api_types.Quantities, lambda shared, amounts: shared.amounts(amounts).get("storage")
+    ),
     access_modes="spec.accessModes",
     phase="status.phase",
     csi_driver=of(
         _csi_driver,
-        ("spec.csi", wire.CsiSource),
-        ("spec.flexVolume", wire.FlexSource),
-        *((f"spec.{source}", wire.Present) for source in IN_TREE_DRIVERS),
+        ("spec.csi", api_types.CsiSource),
+        ("spec.flexVolume", api_types.FlexSource),
+        *((f"spec.{source}", api_types.Present) for source in IN_TREE_DRIVERS),
     ),
-    handle=of(_handle, ("spec.csi", wire.CsiSource), ("spec.iscsi", wire.IscsiSource)),
+    handle=of(_handle, ("spec.csi", api_types.CsiSource), ("spec.iscsi", api_types.IscsiSource)),
     is_local=is_there("spec.local"),
     is_san=of(
         lambda _, *sources: any(source is not None for source in sources),
-        ("spec.iscsi", wire.IscsiSource),
-        ("spec.fc", wire.Present),
+        ("spec.iscsi", api_types.IscsiSource),
+        ("spec.fc", api_types.Present),
     ),
     volume_mode="spec.volumeMode",
 )
 PERSISTENT_VOLUME_CLAIM = RecordLayout(
     model.PersistentVolumeClaim,
-    volume_name=at("spec", wire.PersistentVolumeClaimSpec, lambda _, spec: spec.volume_name or ""),
-    template=at("spec", wire.PersistentVolumeClaimSpec, read_claim_template),
+    volume_name=at("spec", api_types.PersistentVolumeClaimSpec, lambda _, spec: spec.volume_name or ""),
+    template=at("spec", api_types.PersistentVolumeClaimSpec, read_claim_template),
     phase="status.phase",
     selected_node=of(lambda _, metadata: annotations_of(metadata).get(SELECTED_NODE), METADATA),
     is_deleting=DELETING,
@@ -113,7 +119,7 @@ STORAGE_CLASS = RecordLayout(
 )
 
 
-def _limits(_: Shared, drivers: list[wire.CsiNodeDriver]) -> FrozenMap[int]:
+def _limits(_: Shared, drivers: list[api_types.CsiNodeDriver]) -> FrozenMap[int]:
     """How many volumes each CSI driver attaches to the node."""
     return FrozenMap(
         {
@@ -124,7 +130,7 @@ def _limits(_: Shared, drivers: list[wire.CsiNodeDriver]) -> FrozenMap[int]:
     )
 
 
-CSI_NODE = RecordLayout(model.CsiNode, limits=at("spec.drivers", list[wire.CsiNodeDriver], _limits))
+CSI_NODE = RecordLayout(model.CsiNode, limits=at("spec.drivers", list[api_types.CsiNodeDriver], _limits))
 CSI_DRIVER = RecordLayout(
     model.CsiDriver,
     driver=of(lambda _, metadata: metadata.name, METADATA),
@@ -133,7 +139,7 @@ CSI_DRIVER = RecordLayout(
 )
 VOLUME_ATTACHMENT = RecordLayout(
     model.VolumeAttachment,
-    volume_name=at("spec.source", wire.AttachedSource, lambda _, source: source.persistent_volume_name),
+    volume_name=at("spec.source", api_types.AttachedSource, lambda _, source: source.persistent_volume_name),
     node_name="spec.nodeName",
     is_attached="status.attached",
 )
@@ -145,7 +151,7 @@ CSI_STORAGE_CAPACITY = RecordLayout(
     nodes="nodeTopology",
     largest_bytes=of(  # the largest volume counts where it is said (`capacitySufficient`)
         lambda _, capacity, maximum: amount_or_none(capacity if maximum is None else maximum, "storage"),
-        ("capacity", wire.Quantity),
-        ("maximumVolumeSize", wire.Quantity),
+        ("capacity", api_types.Quantity),
+        ("maximumVolumeSize", api_types.Quantity),
     ),
 )

@@ -10,7 +10,7 @@ from planner.ground import typed_json
 from planner.ground.errors import InputError
 from planner.ground.records import replace
 from planner.ground.well_known_names import DEFAULT_NAMESPACE, LAST_APPLIED
-from planner.inventory import wire
+from planner.inventory import api_types
 from planner.inventory.flux_timeouts import flux_release
 from planner.inventory.last_applied import applied_part
 from planner.inventory.records.read_context import Shared
@@ -97,7 +97,7 @@ def read_set(shared: Shared, pod_set: FoundSet) -> model.Template:
     if pod_set.sidecar is not None:
         spec = whole["spec"]
         whole["spec"] = {**spec, "containers": [*spec["containers"], pod_set.sidecar]}
-    return read_template(shared, typed_json.convert(whole, wire.PodTemplate), whole, has_manifest=False)
+    return read_template(shared, typed_json.convert(whole, api_types.PodTemplate), whole, has_manifest=False)
 
 
 def _pods(shared: Shared, row: Templated, document: Mapping[str, Any]) -> tuple[model.PodsAlike, ...]:

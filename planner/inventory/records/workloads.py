@@ -19,7 +19,7 @@ from planner.ground.well_known_names import (
     KEDA_PAUSED_REPLICAS,
     LWS_NAME,
 )
-from planner.inventory import wire
+from planner.inventory import api_types
 from planner.inventory.last_applied import take_applied_fields
 from planner.inventory.log_secret_masking import said
 from planner.inventory.records import argo_and_lws
@@ -48,15 +48,17 @@ Raw = bytes | dict[str, Any]  # a pod template as it is written, or as plain val
 DEFAULT_REVISION_HISTORY_LIMIT = 10
 DEFAULT_JOB_BACKOFF_LIMIT = 6
 _KEEPS_REVISIONS = frozenset({STATEFUL_SET.name, DAEMON_SET.name})
-_COUNTS = {field.encode_name: field.name for field in msgspec.structs.fields(wire.WorkloadStatus)}
+_COUNTS = {field.encode_name: field.name for field in msgspec.structs.fields(api_types.WorkloadStatus)}
 
 
-def read_template(shared: Shared, template: wire.PodTemplate | None, raw: Raw, *, has_manifest: bool) -> model.Template:
+def read_template(
+    shared: Shared, template: api_types.PodTemplate | None, raw: Raw, *, has_manifest: bool
+) -> model.Template:
     """The record of a pod template, of which `raw` is the whole."""
-    template = template or wire.PodTemplate()
-    metadata = template.metadata or wire.Metadata()
-    template.metadata = metadata = wire.Metadata(labels=metadata.labels, annotations=metadata.annotations)
-    template.spec = spec = cut(template.spec or wire.PodSpec())
+    template = template or api_types.PodTemplate()
+    metadata = template.metadata or api_types.Metadata()
+    template.metadata = metadata = api_types.Metadata(labels=metadata.labels, annotations=metadata.annotations)
+    template.spec = spec = cut(template.spec or api_types.PodSpec())
     annotations = annotations_of(metadata)
 
     def read(text: bytes) -> model.Template:
@@ -72,13 +74,13 @@ def read_template(shared: Shared, template: wire.PodTemplate | None, raw: Raw, *
             labels=labels,
             spec=spec_record,
             annotations=annotations,
-            manifest=wire.encode(with_kept({**sealed_fields, "spec": of_spec.sealed}, plain_template))
+            manifest=api_types.encode(with_kept({**sealed_fields, "spec": of_spec.sealed}, plain_template))
             if plain_template is not None
             else b"{}",
             unread=unread(sealed_fields, of_spec.unread),
         )
 
-    text = wire.encode(raw) if isinstance(raw, dict) else raw
+    text = api_types.encode(raw) if isinstance(raw, dict) else raw
     return shared.once_written("template" if has_manifest else "template of a part", text, read)
 
 
@@ -90,20 +92,20 @@ class _ReadSpec(NamedTuple):
     unread: str
 
     @classmethod
-    def of(cls, shared: Shared, text: bytes, spec: wire.PodSpec) -> _ReadSpec:
+    def of(cls, shared: Shared, text: bytes, spec: api_types.PodSpec) -> _ReadSpec:
         sealed = seal_spec(msgspec.json.decode(text) or {})
         return cls(known_spec(shared, spec).record, sealed, unread_of_spec(sealed, spec))
 
 
-def read_workload(shared: Shared, workload: wire.Workload, raw: Raw, *, kind: Kind) -> model.Workload:
+def read_workload(shared: Shared, workload: api_types.Workload, raw: Raw, *, kind: Kind) -> model.Workload:
     """The record of a workload; `raw` is its whole pod template, a LeaderWorkerSet's its spec with both of them."""
     metadata = metadata_of(workload)
     groups = worker = None
     if kind is LEADER_WORKER_SET and isinstance(raw, dict):
         groups, worker, raw = _read_groups(shared, workload, raw)
     applied = shared.text(take_applied_fields(workload.metadata))
-    spec = workload.spec or wire.WorkloadSpec()
-    status = workload.status or wire.WorkloadStatus()
+    spec = workload.spec or api_types.WorkloadSpec()
+    status = workload.status or api_types.WorkloadStatus()
     conditions = {c.type: f"{c.status}/{c.reason or ''}" for c in status.conditions or ()}
     name = metadata.name or ""
     return model.Workload(
@@ -167,25 +169,25 @@ def read_workload(shared: Shared, workload: wire.Workload, raw: Raw, *, kind: Ki
     )
 
 
-def _read_groups(shared: Shared, workload: wire.Workload, raw: Raw) -> tuple[Any, model.Template, Raw]:
+def _read_groups(shared: Shared, workload: api_types.Workload, raw: Raw) -> tuple[Any, model.Template, Raw]:
     """A LeaderWorkerSet's groups, its workers' template, and its leaders' as it is written."""
-    spec = workload.spec or wire.WorkloadSpec()
+    spec = workload.spec or api_types.WorkloadSpec()
     groups_field = raw.get("leaderWorkerTemplate") if isinstance(raw, dict) else None
     both = groups_field if isinstance(groups_field, dict) else {}
     workers = both.get("workerTemplate") or {}
-    template = spec.leader_worker_template or wire.LeaderWorkerTemplate()
+    template = spec.leader_worker_template or api_types.LeaderWorkerTemplate()
     worker = read_template(shared, template.worker_template, workers, has_manifest=True)
     return argo_and_lws.read_groups(spec), worker, both.get("leaderTemplate") or workers
 
 
-def _leader(kind: Kind, spec: wire.WorkloadSpec) -> wire.PodTemplate | None:
+def _leader(kind: Kind, spec: api_types.WorkloadSpec) -> api_types.PodTemplate | None:
     groups = spec.leader_worker_template
     if kind is not LEADER_WORKER_SET or groups is None:
         return spec.template
     return groups.leader_template if groups.leader_template is not None else groups.worker_template
 
 
-def _template_of(spec: wire.WorkloadSpec, namespace: str) -> str:
+def _template_of(spec: api_types.WorkloadSpec, namespace: str) -> str:
     """The key of what an Argo Rollout takes its pod template from; "" where it has its own."""
     reference = spec.workload_ref
     if reference is None:
@@ -200,28 +202,28 @@ def _generation(observed: int | str | None) -> int | None:
     return observed
 
 
-def _condition(status: wire.WorkloadStatus, called: str) -> wire.WorkloadCondition | None:
+def _condition(status: api_types.WorkloadStatus, called: str) -> api_types.WorkloadCondition | None:
     return next((condition for condition in status.conditions or () if condition.type == called), None)
 
 
-def _progressing_at(shared: Shared, status: wire.WorkloadStatus) -> float | None:
+def _progressing_at(shared: Shared, status: api_types.WorkloadStatus) -> float | None:
     condition = _condition(status, "Progressing")
     return (
         shared.seconds(condition.last_update_time or condition.last_transition_time) if condition is not None else None
     )
 
 
-def _progressing_since(shared: Shared, status: wire.WorkloadStatus) -> float | None:
+def _progressing_since(shared: Shared, status: api_types.WorkloadStatus) -> float | None:
     progress_condition = _condition(status, "Progressing")
     return shared.seconds(progress_condition.last_transition_time) if progress_condition is not None else None
 
 
-def _refusal_message(status: wire.WorkloadStatus) -> str:
+def _refusal_message(status: api_types.WorkloadStatus) -> str:
     condition = _condition(status, "ReplicaFailure")
     return (condition.message or "") if condition is not None and condition.status == "True" else ""
 
 
-def _on_disruption(policy: wire.FailurePolicy | None) -> str:
+def _on_disruption(policy: api_types.FailurePolicy | None) -> str:
     """What the first rule about pods that a disruption ended does: Ignore, FailJob, Count, … (batch/v1 `PodFailurePolicy`:
     rules are looked at in order, a condition's status is True where none is given).
 
@@ -245,11 +247,11 @@ def _on_disruption(policy: wire.FailurePolicy | None) -> str:
 _SIGNALLED: Final = (143, 137)  # 128 + SIGTERM, 128 + SIGKILL
 
 
-def read_replica_set(shared: Shared, replica_set: wire.Workload, raw: Raw) -> model.ReplicaSet:
+def read_replica_set(shared: Shared, replica_set: api_types.Workload, raw: Raw) -> model.ReplicaSet:
     """A ReplicaSet; `raw` is its whole pod template."""
     metadata = metadata_of(replica_set)
-    spec = replica_set.spec or wire.WorkloadSpec()
-    status = replica_set.status or wire.WorkloadStatus()
+    spec = replica_set.spec or api_types.WorkloadSpec()
+    status = replica_set.status or api_types.WorkloadStatus()
     return model.ReplicaSet(
         namespace=shared.text(metadata.namespace or DEFAULT_NAMESPACE),
         name=metadata.name or "",
@@ -268,7 +270,7 @@ def read_replica_set(shared: Shared, replica_set: wire.Workload, raw: Raw) -> mo
     )
 
 
-def read_controller_revision(shared: Shared, revision: wire.ControllerRevision) -> model.ControllerRevision:
+def read_controller_revision(shared: Shared, revision: api_types.ControllerRevision) -> model.ControllerRevision:
     """A ControllerRevision; of `decoded`, which other kinds' controllers use as they like, the template at most is kept.
 
     Source: kubernetes `pkg/controller/statefulset/stateful_set_utils.go`, `pkg/controller/daemon/update.go`, `getPatch`.
@@ -277,7 +279,7 @@ def read_controller_revision(shared: Shared, revision: wire.ControllerRevision) 
     owner, template = read_owner(shared, metadata.owner_references), None
     raw_revision, revision.data = revision.data, None
     if owner is not None and owner.kind in _KEEPS_REVISIONS:
-        decoded = typed_json.convert(raw_revision, wire.RevisionData)
+        decoded = typed_json.convert(raw_revision, api_types.RevisionData)
         if decoded.spec is not None and decoded.spec.template is not None:
             template = read_template(
                 shared, decoded.spec.template, raw_revision["spec"]["template"], has_manifest=False
@@ -295,18 +297,18 @@ def read_controller_revision(shared: Shared, revision: wire.ControllerRevision) 
     )
 
 
-def _count(status: wire.WorkloadStatus, field: str) -> int:
+def _count(status: api_types.WorkloadStatus, field: str) -> int:
     """A number of ``status`` by its name in the API; 0 where the kind has none, or it isn't given."""
     return given(getattr(status, _COUNTS[field]), 0) if field else 0
 
 
-def _replicas(kind: Kind, spec: wire.WorkloadSpec) -> int:
+def _replicas(kind: Kind, spec: api_types.WorkloadSpec) -> int:
     if kind.is_per_node:
         return 0
     return given(spec.parallelism if kind.is_batch else spec.replicas, 1)
 
 
-def _default_selector(kind: Kind, name: str, spec: wire.WorkloadSpec) -> model.LabelSelector:
+def _default_selector(kind: Kind, name: str, spec: api_types.WorkloadSpec) -> model.LabelSelector:
     """A Job's selector is made by the API server; the others must give one, which then is the template's labels."""
     if kind.is_batch:
         return model.LabelSelector(match_labels=FrozenMap({"batch.kubernetes.io/job-name": name}))
@@ -321,20 +323,20 @@ def _default_selector(kind: Kind, name: str, spec: wire.WorkloadSpec) -> model.L
     return model.LabelSelector(match_labels=FrozenMap(labels))
 
 
-def _strategy(kind: Kind, spec: wire.WorkloadSpec) -> model.Strategy:
+def _strategy(kind: Kind, spec: api_types.WorkloadSpec) -> model.Strategy:
     """The update strategy with the defaults of its kind: RollingUpdate, from partition 0."""
     if not kind.rolls_out:
         return model.Strategy()
     if CANARY in kind.strategies:
-        return argo_and_lws.read_strategy(kind, spec.strategy or wire.Strategy())
+        return argo_and_lws.read_strategy(kind, spec.strategy or api_types.Strategy())
     if kind is LEADER_WORKER_SET:
         return argo_and_lws.read_group_strategy(kind, spec.rollout_strategy)
     written = {"strategy": spec.strategy, "updateStrategy": spec.update_strategy}
-    strategy = written[kind.strategy_field] or wire.Strategy()
+    strategy = written[kind.strategy_field] or api_types.Strategy()
     type_ = strategy.type or ROLLING_UPDATE
     if type_ != ROLLING_UPDATE:
         return model.Strategy(kind=type_)
-    rolling = strategy.rolling_update or wire.RollingUpdate()
+    rolling = strategy.rolling_update or api_types.RollingUpdate()
     where = f"spec.{kind.strategy_field}.rollingUpdate"
     check_share(f"{where}.maxSurge", rolling.max_surge)
     check_share(f"{where}.maxUnavailable", rolling.max_unavailable)
@@ -346,16 +348,16 @@ def _strategy(kind: Kind, spec: wire.WorkloadSpec) -> model.Strategy:
     )
 
 
-def read_scaled_object(shared: Shared, scaled: wire.ScaledObject) -> model.HorizontalPodAutoscaler:
+def read_scaled_object(shared: Shared, scaled: api_types.ScaledObject) -> model.HorizontalPodAutoscaler:
     """KEDA's ScaledObject, which makes a HorizontalPodAutoscaler of the same bounds and scales to 0 by itself.
 
     Source: keda `apis/keda/v1alpha1/scaledobject_types.go` (minReplicaCount 0, maxReplicaCount 100, kind Deployment;
     `NeedToBePausedByAnnotation`).
     """
     metadata = metadata_of(scaled)
-    spec = scaled.spec or wire.ScaledObjectSpec()
+    spec = scaled.spec or api_types.ScaledObjectSpec()
     is_paused, replicas = _paused(annotations_of(metadata), scaled.status)
-    target = spec.scale_target_ref or wire.ScaleTarget()
+    target = spec.scale_target_ref or api_types.ScaleTarget()
     namespace = shared.text(metadata.namespace or DEFAULT_NAMESPACE)
     return model.HorizontalPodAutoscaler(
         namespace=namespace,
@@ -369,7 +371,7 @@ def read_scaled_object(shared: Shared, scaled: wire.ScaledObject) -> model.Horiz
     )
 
 
-def _paused(annotations: Labels, status: wire.ScaledObjectStatus | None) -> tuple[bool, int | None]:
+def _paused(annotations: Labels, status: api_types.ScaledObjectStatus | None) -> tuple[bool, int | None]:
     """Whether it leaves replicas alone, else which it sets first: those of its annotation, before it leaves them alone."""
     text = annotations.get(KEDA_PAUSED_REPLICAS)
     if text is None:
@@ -385,20 +387,20 @@ def _paused(annotations: Labels, status: wire.ScaledObjectStatus | None) -> tupl
 _FALSE: Final = ("0", "f", "F", "false", "False", "FALSE")  # Go's strconv.ParseBool
 
 
-def _target(_: Shared, metadata: wire.Metadata, target: wire.ScaleTarget | None) -> str:
-    return _key_of(target or wire.ScaleTarget(), metadata.namespace or DEFAULT_NAMESPACE)
+def _target(_: Shared, metadata: api_types.Metadata, target: api_types.ScaleTarget | None) -> str:
+    return _key_of(target or api_types.ScaleTarget(), metadata.namespace or DEFAULT_NAMESPACE)
 
 
-def _key_of(target: wire.ScaleTarget, namespace: str, kind: str = "") -> str:
+def _key_of(target: api_types.ScaleTarget, namespace: str, kind: str = "") -> str:
     return name_validation.check_workload_key("spec.scaleTargetRef", f"{target.kind or kind}/{namespace}/{target.name}")
 
 
 AUTOSCALER = RecordLayout(
     model.HorizontalPodAutoscaler,
-    target=of(_target, METADATA, ("spec.scaleTargetRef", wire.ScaleTarget)),
+    target=of(_target, METADATA, ("spec.scaleTargetRef", api_types.ScaleTarget)),
     minimum="spec.minReplicas",
     maximum="spec.maxReplicas",
 )
-SCALED_OBJECT = ByHand(wire.ScaledObject, read_scaled_object)
-CONTROLLER_REVISION = ByHand(wire.ControllerRevision, read_controller_revision)
+SCALED_OBJECT = ByHand(api_types.ScaledObject, read_scaled_object)
+CONTROLLER_REVISION = ByHand(api_types.ControllerRevision, read_controller_revision)
 SERVICE = RecordLayout(model.Service, selector="spec.selector")

@@ -129,6 +129,7 @@ def nominate(
         tries[step] = attempt(fewer(wanting, step))
         return tries[step][0].mode == Mode.FIT or bool(tries[step][1])
 
+    # `PodSetReducer.Search` halves, too (`sort.Search`): the same step comes out where one step fits and a later one doesn't.
     least = bisect_left(range(wanting.spare + 1), True, key=does)
     if least <= wanting.spare:
         return CycleEntry(wanting, queue, *tries[least])

@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 
 from planner.ground import garbage_collector
 from planner.ground.records import Record
-from planner.inventory import wire
+from planner.inventory import api_types
 from planner.inventory.finding_texts import finding
 from planner.inventory.incomplete_lists import PodTally, with_gaps
 from planner.inventory.inferred_replicasets import with_inferred
@@ -180,8 +180,8 @@ class Picture:
         self._gap_seconds = gap_seconds
         self._gaps: dict[str, float] | None = None  # kind → since when; None before the first snapshot
         self.gap_at = inf  # when the next one counts, whether or not anything changes until then
-        self._objects: dict[str, dict[str, _LastSeen]] = {kind: {} for kind in (*wire.READ, *LISTED)}
-        self._presence: dict[str, Presence] = dict.fromkeys(wire.READ, Presence.ABSENT)
+        self._objects: dict[str, dict[str, _LastSeen]] = {kind: {} for kind in (*api_types.READ, *LISTED)}
+        self._presence: dict[str, Presence] = dict.fromkeys(api_types.READ, Presence.ABSENT)
         self._versions: dict[str, str] = {}
         self._shared = Shared()
         self._folded = 0
@@ -322,14 +322,14 @@ class Picture:
         self._bring_up_to_date()
         records_by_kind = self._kept
         reader = Reader.of(
-            found={kind: records_by_kind[kind].records for kind in wire.READ},
+            found={kind: records_by_kind[kind].records for kind in api_types.READ},
             unplayed=[record for name in LISTED for record in records_by_kind[name].records],
             digest=digest_of(self._digests.in_order),
             presence=self._presence,
             unreadable=[problem for cache in records_by_kind.values() for _, problem in sorted(cache.problems.items())],
             resource_versions=self._versions,
             damaged={kind: len(records.problems) for kind, records in records_by_kind.items() if records.problems},
-            told_apart={kind for kind in wire.READ if records_by_kind[kind].is_told_apart},
+            told_apart={kind for kind in api_types.READ if records_by_kind[kind].is_told_apart},
         )
         snapshot = reader.snapshot(source=source, taken_at=taken_at, problems=tuple(problems))
         return with_gaps(with_inferred(snapshot), tally=self._tally, lasting=partial(self._lasting, taken_at))
@@ -373,5 +373,5 @@ def _key_of(kind: str, raw_object: Item) -> str:
 
 
 def _joined(kind: str, namespace: str | None, name: str | None) -> str:
-    resource_kind = LISTED[kind] if kind in LISTED else wire.READ[kind]
+    resource_kind = LISTED[kind] if kind in LISTED else api_types.READ[kind]
     return f"{namespace or 'default'}/{name or ''}" if resource_kind.is_namespaced else name or ""

@@ -1069,7 +1069,7 @@ class Readable(NamedTuple):
 
 
 class _Row(msgspec.Struct):
-    """A kind's row in ``wire.json``; resource and field are its plural, as Kubernetes spells resources and this project fields."""
+    """A kind's row in ``api_types.json``; resource and field are its plural, as Kubernetes spells resources and this project fields."""
 
     name: str
     group: str = ""
@@ -1094,7 +1094,7 @@ def _readable(rows: Iterable[_Row]) -> dict[str, Readable]:
 DEVICES = "resource.k8s.io"
 METRICS = "metrics.k8s.io"
 SPARE = "autoscaling.x-k8s.io"
-_ROWS = typed_json.decode(table_beside(__name__, "wire.json"), dict[str, list[_Row]])
+_ROWS = typed_json.decode(table_beside(__name__, "api_types.json"), dict[str, list[_Row]])
 READ: dict[str, Readable] = {
     NODE.name: Readable("nodes", NODE.group, NODE.resource, is_namespaced=False),
     "Namespace": Readable("namespaces", "", "namespaces", is_namespaced=False),
