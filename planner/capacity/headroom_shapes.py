@@ -169,6 +169,7 @@ def asking_pods(cluster: Cluster, resource: str) -> tuple[tuple[PodShape, int], 
         counted = counts.get(key)
         if counted is not None:
             counted[1] += len(alike)
+        # What no container names is passed over without working out requests; the last line decides by what the whole pod asks.
         elif any(resource in c.requests for c in (*pod.spec.containers, *pod.spec.init_containers)) or (
             pod.spec.pod_requests is not None and resource in pod.spec.pod_requests
         ):

@@ -30,7 +30,7 @@ from planner.ground.well_known_names import (
 from planner.ground.words import listing
 from planner.ground.work_budget import current
 from planner.inventory.instance_types import InstanceType, Offering
-from planner.kubernetes.node_properties import machine_type, zone
+from planner.kubernetes.node_properties import machine_type, region_of_zone, zone
 from planner.kubernetes.object_records import EMPTY, FrozenMap, Node, NodeClaim, Requirement
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import node_affinity_matches, requirement_matches, tolerates_taints
@@ -107,7 +107,8 @@ class Provisioner:
         pods = sorted(pods, key=lambda pod: tuple(-pod_requests(pod.shape.spec).get(name, 0) for name in (CPU, MEMORY)))
         claims: list[_Claim] = []
         remaining = {pool.name: self._remaining(pool) for pool in self._pools}
-        # Shape → (claims, pods) when it was last refused: claims only get fuller, so these refuse it again.
+        # Shape → (claims, labels chosen on them) when it was last refused. Claims only get fuller, so that these refuse it again; a new
+        # claim, or a label that another pod had one choose, may take it.
         refused: dict[Shape, tuple[int, int]] = {}
         for pod in pods:
             if len(claims) > LIMITS.nodes_brought:
@@ -122,6 +123,7 @@ class Provisioner:
             claims.sort(key=lambda claim: len(claim.shapes))
             if any(self._join(cluster, state, claims, claim, pod.shape) for claim in claims):
                 continue
+            # Only what a node's own amounts and labels decide: a neighbor that comes may let in a pod with rules on neighbors.
             if not self._open(cluster, state, claims, pod.shape, remaining) and is_judged_by_node(state, pod.shape):
                 refused[pod.shape] = stand
         new_nodes = [(claim.pool, claim.node) for claim in claims]
@@ -291,9 +293,10 @@ def _options(cluster: Cluster, pool: NodePool) -> list[_Option]:
                 KARPENTER_NODE_POOL: pool.name,
             }  # fmt: skip
             if offering.zone:
-                labels |= {ZONE: offering.zone, REGION: offering.zone.rstrip("abcdefghij")}
+                labels |= {ZONE: offering.zone, REGION: region_of_zone(offering.zone)}
             if offering.capacity_type:
                 labels[KARPENTER_CAPACITY_TYPE] = offering.capacity_type
+            # What the NodePool makes up itself is open until a pod chooses; only what comes with the machine can shut it out now.
             if all(
                 requirement_matches(requirement, labels)
                 for requirement in pool_limits.requirements

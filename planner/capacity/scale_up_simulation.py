@@ -102,6 +102,7 @@ class Growth(Record, eq=False):
         """``completes if pool gpu-t4 grows by 1 node (5 → 6, max 8); the autoscaler will bring 4``."""
         sentence = f"completes if {' and '.join(pool_growth.sentence for pool_growth in self.fewest)}"
         few, many = sum(pool_growth.nodes for pool_growth in self.fewest), sum(come.nodes for come in self.comes)
+        # The autoscaler brings nodes for all that wait, others' pods too: more than this rollout needs.
         if many > few:
             by_pool = (
                 ", ".join(f"{pool_growth.nodes} of {pool_growth.pool.name}" for pool_growth in self.comes)

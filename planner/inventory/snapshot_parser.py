@@ -864,7 +864,7 @@ def _is_too_large(raw_object: object) -> bool:
 
 
 def _list_in(raw_object: Item, kind: str, part: Part) -> Part | None:
-    """The List that an item is itself (``jq -s`` of several), None for an object of a kind that is called so."""
+    """The List that an item is itself (``jq -s`` of several), None for an object whose own kind ends in List, as its List says."""
     if kind == part.kind:
         return None
     if isinstance(raw_object, dict):

@@ -58,6 +58,8 @@ CORDONED, NOT_READY = "cordoned", "not Ready"
 # What the node lifecycle controller writes on nodes that are out of use (pkg/controller/nodelifecycle, taintKeyToNodeConditionMap).
 TAINTS_OUT_OF_USE = frozenset({TAINT_UNSCHEDULABLE, TAINT_NOT_READY, TAINT_UNREACHABLE})
 
+_NUMBERED_REGION = re.compile(r"[a-z]{2}(?:-[a-z]+)+-\d+(?=[a-z-])")
+
 
 def pool_label(node: Node) -> str:
     """The label that names the node's pool, "" where none does."""
@@ -134,8 +136,15 @@ def zone(node: Node) -> str:
 
 
 def region(node: Node) -> str:
-    """The region as labelled, else the zone without its last part (``asia-northeast3-b``), else ""."""
-    return _first(node, tables().region) or _first(node, tables().zone).rpartition("-")[0]
+    """The region as labeled, else that of the zone, else ""."""
+    return _first(node, tables().region) or region_of_zone(_first(node, tables().zone))
+
+
+def region_of_zone(name: str) -> str:
+    """The region in a zone's name: ``us-east-1a`` and ``us-west-2-lax-1a`` (AWS) begin with it, ``asia-northeast3-b`` and ``eastus-1``
+    (Google, Azure) have it before the last hyphen; "" in a name without one."""
+    numbered = _NUMBERED_REGION.match(name)
+    return numbered[0] if numbered else name.rpartition("-")[0]
 
 
 def _first(node: Node, labels: tuple[str, ...]) -> str:

@@ -557,6 +557,7 @@ def _units(row: _Row, layout: _Layout, as_of: str, source: str) -> tuple[list[Un
         product, columns = LOCAL_SSD, {Component.LOCAL_SSD: _LOCAL_SSD}
     else:
         product, columns = row["family"], {Component.CORE: _CORES, Component.RAM: _RAM}
+    # "v9" is what data/prices calls SkyPilot's catalogue. A note on its on-demand price says nothing of the other ways to buy.
     note = row["note"].replace("v9", "SkyPilot's catalogue")
     is_on_demand_only = row["note"].startswith("v9 lists on-demand")
     if not note and row["source"] == "v9":

@@ -134,6 +134,7 @@ def answer(snapshot: Snapshot, settings: GateSettings, given: Inputs = NOTHING) 
     if not changes and not unknown:
         return _nothing(manifest, unchanged, expired)
     played = _player(then, settings, given)
+    # Alone, to say which of them is stuck by itself; together, since each may find room that two of them don't.
     alone = _alone(changes, played)
     together = played(*(change for change, _ in changes), *unknown) if len(changes) > 1 else None
     parts = []

@@ -274,6 +274,8 @@ def developed(
     is_revised : a change makes new pods; else every pod made meanwhile counts as new
     """
     names = set(about)
+    # Pods to which nothing happens may be very many. Those that wait come first, then the nodes that get a row, and of the other pods
+    # only those on these rows.
     lives = [*_played(cluster, camera, resource, keys, is_revised=is_revised)]
     lives += _unplayed(cluster, camera, resource, cluster.waiting)
     most = LIMITS.film_nodes if is_revised else LIMITS.film_nodes_of_a_change

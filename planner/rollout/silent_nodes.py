@@ -26,11 +26,8 @@ UNREACHABLE: Final = tuple(
 """What the node lifecycle controller puts on such a node; it takes them off again when the kubelet answers."""
 DEFAULT_TOLERATION_SECONDS: Final = 300.0
 """Of pods that say nothing else (`plugin/pkg/admission/defaulttolerationseconds`)."""
-_MOST_DEAD_SHARE, _FEWEST_DEAD, _LARGE_CLUSTER = (
-    0.55,
-    3,
-    50,
-)  # of a zone: from then on none is tainted in a cluster that isn't large
+# Of a zone: from then on no node is tainted in a cluster that isn't large.
+_MOST_DEAD_SHARE, _FEWEST_DEAD, _LARGE_CLUSTER = 0.55, 3, 50
 
 
 AFTER_OTHERS: Final = 1 << 30
@@ -116,6 +113,7 @@ def _evicts(cluster: Cluster, place: int) -> bool:
         return True
     zone_nodes = [node for node in cluster.nodes if zone(node) == zone(cluster.nodes[place])]
     down = sum(not is_ready(zone_node) for zone_node in zone_nodes)
+    # A zone that is down as a whole is evicted as usual while a node elsewhere is Ready (`handleDisruption`).
     is_partly_down = _FEWEST_DEAD <= down < len(zone_nodes) and down >= _MOST_DEAD_SHARE * len(zone_nodes)
     return any(is_ready(any_node) for any_node in cluster.nodes) and not (
         is_partly_down and len(zone_nodes) <= _LARGE_CLUSTER

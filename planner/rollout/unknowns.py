@@ -239,9 +239,8 @@ def _of_template(cluster: Cluster, revision: Revision, workload: Workload) -> It
     snapshot, spec = cluster.snapshot, workload.template.spec
     yield from _missing_kinds(cluster, revision, spec)
     yield from _unmodelled(cluster, revision, spec)
-    if (
-        spec.scheduler_name != DEFAULT_SCHEDULER
-    ):  # a custom scheduler's rules, and whether it runs at all, are in no list
+    # A custom scheduler's rules, and whether it runs at all, are in no list.
+    if spec.scheduler_name != DEFAULT_SCHEDULER:
         yield _of_scheduler(spec.scheduler_name)
     if beyond := of_its_node(cluster, spec):
         what = f"the pods name their node (nodeName), and what its kubelet makes of {beyond} isn't modelled"
@@ -257,9 +256,8 @@ def _of_template(cluster: Cluster, revision: Revision, workload: Workload) -> It
     if security := unknown_security(cluster, workload):
         yield Unknown(what=security)
     yield from _of_extenders(snapshot, spec)
-    if (
-        revision.placed is not None
-    ):  # the checks above saw its first template only: each of its templates has volumes of its own
+    # The checks above saw its first template only: each of its templates has volumes of its own.
+    if revision.placed is not None:
         shape = compile_shape(cluster, workload.namespace, workload.template.labels, spec)
         if shape.storage.unknown:
             yield Unknown(what=shape.storage.unknown)

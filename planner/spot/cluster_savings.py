@@ -879,6 +879,7 @@ def _moving_pods(snapshot: Snapshot, book: PriceBook) -> Iterator[str]:
     for move in plan.moves:
         for pod in own.get(move.workload, ()) if move.is_worth_it else ():
             node = nodes.get(pod.node_name)
+            # A move is of one workload out of one pool: its pods in other pools stay.
             if node is not None and (node_pool(node) or NO_POOL) == move.node_pool:
                 yield pod.uid
 

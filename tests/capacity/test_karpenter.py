@@ -28,10 +28,10 @@ FAMILY = {"key": "karpenter.k8s.aws/instance-family", "operator": "In", "values"
 TEAM = {"key": "example.com/team", "operator": "Exists"}
 
 
-def kind(name: str, cpu: int, gpus: int, usd: float) -> dict[str, Any]:
+def kind(name: str, cpu: int, gpus: int, usd: float, zone: str = "eu-west-1a") -> dict[str, Any]:
     wanted = [
         {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["on-demand"]},
-        {"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["eu-west-1a"]},
+        {"key": "topology.kubernetes.io/zone", "operator": "In", "values": [zone]},
     ]
     resources = {"cpu": str(cpu), "memory": f"{cpu * 4}Gi", "nvidia.com/gpu": str(gpus), "pods": "110"}
     return {
@@ -97,6 +97,16 @@ def test_pods_with_rules_on_neighbours_cost_no_more_than_a_question_may() -> Non
 def test_a_machine_of_another_family_it_may_not_bring() -> None:
     assert asked(pool(FAMILY), gpus=8, types=TYPES).verdict is Verdict.STUCK
     assert asked(pool(), gpus=8, types=TYPES).verdict is Verdict.NEEDS_GROWTH
+
+
+@pytest.mark.parametrize(
+    ("zone", "region"), [("eu-west-1a", "eu-west-1"), ("us-central1-a", "us-central1"), ("eastus-1", "eastus")]
+)
+def test_a_pod_that_names_the_region_gets_a_machine_there(zone: str, region: str) -> None:
+    types = [kind("g4dn.12xlarge", 48, 4, 3.9, zone)]
+    here = asked(pool(FAMILY), gpus=2, types=types, **{"topology.kubernetes.io/region": region})
+    elsewhere = asked(pool(FAMILY), gpus=2, types=types, **{"topology.kubernetes.io/region": "elsewhere1"})
+    assert (here.verdict, elsewhere.verdict) == (Verdict.NEEDS_GROWTH, Verdict.STUCK)
 
 
 def test_its_limits_count_capacity() -> None:

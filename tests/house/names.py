@@ -16,7 +16,7 @@ AGAIN = {"Cluster", "Difference", "Kept", "Move", "Step"}
 
 
 def _classes(path: Path) -> Iterator[str]:
-    if path.name != "wire.py":  # the API's own names, beside the records they become
+    if path.name != "api_types.py":  # the API's own names, beside the records they become
         for node in parsed(path).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 yield node.name

@@ -122,7 +122,17 @@ def test_machine_zone_and_region_under_their_old_names() -> None:
         }
     )
     assert (machine_type(old), zone(old), region(old)) == ("m5.large", "eu-west-1a", "eu-west-1")
-    assert region(node({"topology.kubernetes.io/zone": "asia-northeast3-b"})) == "asia-northeast3"
+
+
+@pytest.mark.parametrize(
+    ("zone_name", "of"),
+    [
+        ("asia-northeast3-b", "asia-northeast3"), ("us-central1-a", "us-central1"), ("eastus-1", "eastus"), ("us-east-1a", "us-east-1"),
+        ("us-gov-west-1b", "us-gov-west-1"), ("us-west-2-lax-1a", "us-west-2"), ("us-east-1-wl1-bos-wlz-1", "us-east-1"), ("rack", ""),
+    ],
+)  # fmt: skip
+def test_a_zone_names_its_region(zone_name: str, of: str) -> None:
+    assert region(node({"topology.kubernetes.io/zone": zone_name})) == of
 
 
 @pytest.mark.parametrize(

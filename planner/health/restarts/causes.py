@@ -68,9 +68,8 @@ def is_troubled(case: ContainerCase) -> bool:
     if case.pod.deleted_at is not None:
         return False
     if is_refused(case.pod):
-        return (
-            case.container.name == case.pod.spec.containers[0].name
-        )  # the pod was refused: said once, not by container
+        # The pod was refused: it is said once, not by container.
+        return case.container.name == case.pod.spec.containers[0].name
     if state.state == "waiting":
         if state.reason not in ("", "ContainerCreating", "PodInitializing"):
             return True

@@ -193,6 +193,7 @@ def read_progress(status: api_types.WorkloadStatus) -> Progress:
         step=status.current_step_index,
         weight=weights.canary.weight if weights is not None and weights.canary is not None else None,
         is_paused=bool(paused),
+        # The controller noted that it had paused, and its pause conditions are gone: a user promoted it.
         was_resumed=bool(status.controller_pause) and not paused,
         is_aborted=bool(status.abort),
         is_promoted_fully=bool(status.promote_full),
