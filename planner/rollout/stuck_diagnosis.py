@@ -503,8 +503,8 @@ def _waits(run: Run, revision: Revision, waiting: list[LivePod]) -> Impasse:
     names = tuple(name for name in short if name != PODS)
     decisive = Counter(codes[matching].tolist())
     decisive.pop(Fails.NOTHING, None)
-    # of reasons that as many nodes have room counts first in a change, whose old pods hold some, and last of what is new: which node was
-    # looked at first tells nothing
+    # Of two reasons that as many nodes have: in a change lack of room counts first (its old pods hold some), of a new workload last.
+    # Which node was looked at first decides nothing.
     is_change = revision.before is not None
     commonest = max(
         decisive,
