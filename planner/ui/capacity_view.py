@@ -131,7 +131,7 @@ def stranded(fragments: Fragments | None) -> None:
             {
                 "for": "any pod" if size.gpus == 0 else f"pods of {size.gpus}",
                 "of no use": f"{size.stranded:,} of {size.free:,} free",
-                "why": words.listing([f"{gpus:,} {reason}" for reason, gpus, _ in size.by_reason], most=None) or None,
+                "why": words.listing(list(dict.fromkeys(str(node.sentence) for node in size.nodes)), most=2) or None,
                 "where": words.listing([node.node for node in size.nodes], most=3) or None,
             }
             for size in fragments.sizes

@@ -177,8 +177,8 @@ def what_if(snapshot: Snapshot, key: str) -> MemoryChange | None:
     keys = workload_keys(snapshot)
     pod = next((pod for pod in snapshot.pods if pod.holds_room and keys[pod.uid] == key), None)
     change = None
-    if pod is not None:
-        names = [container.name for container in running_containers(pod.spec)]
+    names = [] if pod is None else [container.name for container in running_containers(pod.spec)]
+    if names:
         container = link.select("Container", names, key="container") if names[1:] else names[0]
         widgets = SettingsForm(MemoryWhatIfSettings)
         with st.grid(3, vertical_alignment="bottom"):

@@ -84,8 +84,9 @@ def show(
 ) -> None:
     """Show `rows` (all with the same names, in the order of the columns); `empty` is said when there are none.
 
-    `money`: the columns with amounts in USD; unknown values (None) are shown as `placeholder`. Headings begin with a capital letter, but for `names`, the names of something. Where the columns are
-    wider than `within` pixels, the widest texts wrap. `opens`: where each row leads when it is selected.
+    `money`: the columns with amounts in USD; unknown values (None) are shown as `placeholder`. Headings begin with a capital
+    letter, but for `names`, the names of something. Where the columns are wider than `within` pixels, the widest texts wrap.
+    `opens`: where each row leads when it is selected.
     """
     if not rows:
         st.caption(empty)

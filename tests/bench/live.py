@@ -43,6 +43,7 @@ THINK_SECONDS = 6.0  # between two changes of a person
 _WORKLOADS = (clusters.FIFTY, clusters.HELD, clusters.TEN)
 _AGE = re.compile(r"newest snapshot is ([\d.]+) s old")
 _OWN = re.compile(r"Live: as it was (.*) ago|Live: as it is now")
+_VERDICT = re.compile(r"\*\*[✓✗△▽] ")  # how its box begins
 _UNITS = {"s": 1.0, "min": 60.0, "h": 3600.0}
 
 
@@ -181,10 +182,10 @@ class Person:
         element = message.delta.new_element
         if element.WhichOneof("type") == "exception":
             self._seen.errors.append(element.exception.message[:200])
-        elif element.WhichOneof("type") == "metric" and element.metric.label == "Lowest Ready" and not self._verdict_at:
-            self._verdict_at = time.monotonic()
         elif element.WhichOneof("type") == "alert" and "Our mistake" in str(element.alert):
             self._seen.errors.append(str(element.alert)[:200])
+        elif element.WhichOneof("type") == "alert" and _VERDICT.match(element.alert.body) and not self._verdict_at:
+            self._verdict_at = time.monotonic()
         elif element.WhichOneof("type") == "markdown":
             if found := _AGE.search(element.markdown.help):
                 self._seen.ages.append(float(found[1]))

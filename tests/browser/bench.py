@@ -32,17 +32,19 @@ ROUNDS, COLD = 20, 2
 TARGET_MS = {"demo": 300, "openb": 600}
 FIRST_VISIT_MS = {"demo": 1_000, "openb": 1_500}
 PEOPLE, PEOPLE_MS = 20, 5_000
-# the number that the answer is for and the answer itself stand there, and neither is being drawn anew
-_ANSWERED = """([asked, replicas]) => {
+# the number that the answer is for and the verdict's box stand there, and neither is being drawn anew
+_ANSWERED = """asked => {
   const main = document.querySelector('[data-testid="stMain"]');
   if (!main || !main.innerText.includes(asked)) return false;
-  const metrics = [...main.querySelectorAll('[data-testid="stMetric"]')];
-  const ready = metrics.find(metric => metric.innerText.includes('Lowest Ready'));
-  return ready && ready.innerText.includes(`of ${replicas}`) && !ready.closest('[data-stale="true"]');
+  const boxes = [...main.querySelectorAll('[data-testid="stAlert"], .stMarkdownColoredBackground')];
+  const verdict = boxes.find(box => /[✓✗△▽?] /.test(box.innerText));
+  return verdict && !verdict.closest('[data-stale="true"]');
 }"""
-# a box (grey where the answer isn't known: no alert), a figure or a table: what a page begins its answer with
+# what Now says of rollouts, a box (grey where the answer isn't known: no alert), a figure (Streamlit's own page) or a table:
+# what a page begins its answer with
 _FIRST = """() => document.querySelector('[data-testid="stMain"] '
-  + ':is([data-testid="stAlert"], .stMarkdownColoredBackground, [data-testid="stMetric"], [data-testid="stDataFrame"])')"""
+  + ':is(.st-key-line_rollouts [data-testid="stColumn"]:nth-child(2) [data-testid="stMarkdown"], [data-testid="stAlert"], '
+  + '.stMarkdownColoredBackground, [data-testid="stMetric"], [data-testid="stDataFrame"])')"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,8 +109,8 @@ def visiting(browser: Browser, url: str) -> Iterator[Visitor]:
 
 
 def replicas_changed(visitor: Visitor, cluster: str, workload: str, numbers: Callable[[int], int]) -> Iterator[float]:
-    """The Rollout page: another number of replicas, until the verdict's figures are for it."""
-    visitor.open(f"rollout?cluster={cluster}&workload={workload}")
+    """The Rollout page: another number of replicas, until the verdict is for it."""
+    visitor.open(f"rollout?cluster={cluster}&workload={workload}&more_rollout=true")  # its field is in a fold
     visitor.page.wait_for_timeout(2_000)
     field = visitor.page.get_by_label("Replicas", exact=True).first
     for place in range(ROUNDS + COLD):
@@ -116,7 +118,7 @@ def replicas_changed(visitor: Visitor, cluster: str, workload: str, numbers: Cal
         field.fill(str(number))
         start = time.perf_counter()
         field.press("Enter")
-        visitor.page.wait_for_function(_ANSWERED, arg=[f"Replicas {number}", number], polling="raf", timeout=60_000)
+        visitor.page.wait_for_function(_ANSWERED, arg=f"Replicas {number}", polling="raf", timeout=60_000)
         yield time.perf_counter() - start
         visitor.settle()
 
