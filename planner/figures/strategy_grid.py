@@ -14,9 +14,8 @@ from planner.rollout.verdict_wording import GLYPH, WORD
 _NO_PLACES: Final[Mapping[Pair, int]] = {}
 _NONE_READY: Final = (246, 236, 224)  # red, green, blue of a cell
 _ALL_READY: Final = (0, 112, 79)
-_DARK_SHARE: Final = (
-    0.84  # of pods Ready: from here on white letters have more contrast on the cell than black ones (WCAG 2.2, 1.4.3)
-)
+# of pods Ready: from here on white letters have more contrast on the cell than black ones (WCAG 2.2, 1.4.3)
+_DARK_SHARE: Final = 0.84
 
 
 def grid_document(

@@ -57,9 +57,8 @@ _FEW: Final = 12  # workloads in the table that are told one by one; of more eac
 _CAUSES: Final = 6
 _WIDTHS: Final = (1.1, 7.4, 2.0)  # what a line is about, what it says, its button
 _COLOUR: Final = {"✗": "red", "✓": "green", "△": "orange", "▽": "orange"}
-_ASIDE: Final = frozenset(
-    {MeasureKind.ORDER, MeasureKind.LEND}
-)  # what is given back afterwards leaves the cluster as it was
+# what is given back afterwards leaves the cluster as it was
+_ASIDE: Final = frozenset({MeasureKind.ORDER, MeasureKind.LEND})
 
 
 def overview(snapshot: Snapshot, kept: Selection) -> ClusterOverview:

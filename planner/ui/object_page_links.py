@@ -13,7 +13,7 @@ from planner.ground.words import literal, short_name, shortened
 from planner.kubernetes.object_records import Finding
 from planner.kubernetes.workload_kinds import NODE, kind_in
 
-SELECT: Final = "Select a row to open its rollout."
+SELECT: Final = "Click a name, or select its row, to open its rollout."
 _LONGEST_NAME: Final = 40  # letters that a column and a phone have room for
 HEALTH: Final = "Memory and restarts"  # tabs of a workload's page
 ELSEWHERE: Final = "Same service elsewhere"
@@ -64,8 +64,8 @@ def of(finding: Finding) -> PageLink | None:
     return workload(key, tab) if tab and key else rollout(key)
 
 
-def selected(event: Any, targets: Sequence[PageLink | None]) -> None:
-    """Open what was selected in a table."""
-    rows = event.selection.rows if event is not None else []
+def selected(event: Any, click: Any, targets: Sequence[PageLink | None]) -> None:
+    """Open what was selected in a table, or whose name was clicked."""
+    rows = [click.row] if click is not None else event.selection.rows if event is not None else []
     if rows and (target := targets[rows[0]]) is not None:
         st.switch_page(target.page, query_params=dict(target.query))

@@ -174,9 +174,8 @@ def answer(result: RolloutResult, *, is_whole: bool) -> None:
 @errors.part
 def download(snapshot: Snapshot, settings: RolloutSettings, result: RolloutResult) -> None:
     """The answer as a document, with what its strategies cost, and its timeline as rows: made when asked for."""
-    spare_terms = (
-        strategy_prices_view.typed()
-    )  # now: the document is made later, where neither link nor widgets can be read
+    # now: the document is made later, where neither link nor widgets can be read
+    spare_terms = strategy_prices_view.typed()
     downloads.show(
         "rollout",
         document=lambda: strategy_prices_view.document(
@@ -231,9 +230,8 @@ def _remedy(remedy: Remedy, place: int, snapshot: Snapshot, *, is_sure: bool) ->
         *(["proven"] if remedy.is_proven and is_sure else []),
     ]
     badges = " ".join(f":blue-badge[{words.literal(badge)}]" for badge in badge_texts)
-    is_patched = (
-        bool(remedy.patch_yaml) and remedy.kind is not RemedyKind.FREE_CAPACITY
-    )  # there it is only a part of the cure
+    # where capacity is freed, the patch is only a part of the cure
+    is_patched = bool(remedy.patch_yaml) and remedy.kind is not RemedyKind.FREE_CAPACITY
     what, *act = st.columns([6, 1] if remedy.change or is_patched else 1, vertical_alignment="center")
     with what:
         st.markdown(f"**{place + 1}. {words.literal(remedy.title)}** {badges}")

@@ -95,9 +95,8 @@ def show(snapshot: Snapshot, key: str) -> None:
     """What spot saves a workload, and whether it may go there; all that this rests on where one asks for it."""
     place = st.container()
     label = "All of it: fitness, steps, mix, ways of buying, assumptions"
-    is_whole = link.toggle(
-        label, key=_ALL, default=link.says(PARAMETERS - {_ALL})
-    )  # a link that gives one of them opens it
+    # a link that gives one of them opens it
+    is_whole = link.toggle(label, key=_ALL, default=link.says(PARAMETERS - {_ALL}))
     if not is_whole:
         with place:
             try:

@@ -21,6 +21,8 @@ _PAGE_PIXELS = 890  # what a window of 1,280 pixels leaves for a table
 _LINE_PIXELS, _EDGE_PIXELS, _LETTER_PIXELS = 20, 26, 6.4
 _SHORT_LETTERS = 16  # a name so short stays in one line
 _MARK_PIXELS = 34  # of the boxes that select a row
+_OPENING: Final = ("workload", "shape", "service", "pod", "object")  # columns whose cells open what their row opens
+_OPENING_PIXELS = 330  # a cell that opens has one line: longer names wrap, and their rows open by the box
 _ROW_WIDTHS: Final = (3.2, 2.2, 5.6, 2.2)  # of `row`
 _MOST_CARDS: Final = 3  # on a phone; of more rows the table has the others
 _FEW_ROWS, _MOST_LINES = 6, 6  # few rows are all in sight, and as high as their texts are long
@@ -30,15 +32,17 @@ pd.set_option("styler.render.max_elements", 2**24)  # cells of a table with its 
 _WRAPS_PIXELS = 66  # two lines (Streamlit wraps in rows above 4rem only); what is longer opens by a double click
 
 
-def fitted(rows: Rows, within: int) -> tuple[dict[str, int], int]:
+def fitted(rows: Rows, within: int, whole: str = "") -> tuple[dict[str, int], int]:
     """Widths of columns, in pixels, that together aren't wider than `within` where that can be; and how many lines the longest text takes
     then. The grid itself measures the first rows only, and scrolls to the side instead of wrapping.
 
     The columns with the longest texts give way, none below its heading and its longest word; of a long name the longest part counts.
+    The column called `whole` gives nothing.
     """
     texts = {name: [name, *(_said(row[name]) for row in rows if row[name] is not None)] for name in rows[0]}
     wanted = {name: _pixels(column) for name, column in texts.items()}
     least = {name: min(wanted[name], _pixels([name, *_unbroken(column[1:])])) for name, column in texts.items()}
+    least |= {whole: wanted[whole]} if whole else {}
     widths, most = wanted, max(wanted.values())
     while sum(widths.values()) > within and most > min(least.values()):
         most -= 4
@@ -86,7 +90,7 @@ def show(
 
     `money`: the columns with amounts in USD; unknown values (None) are shown as `placeholder`. Headings begin with a capital
     letter, but for `names`, the names of something. Where the columns are wider than `within` pixels, the widest texts wrap.
-    `opens`: where each row leads when it is selected.
+    `opens`: where each row leads when it is selected, or its name is clicked.
     """
     if not rows:
         st.caption(empty)
@@ -94,7 +98,10 @@ def show(
     heads = {name: name if name in names else capital(name) for name in rows[0]}
     cells = [{heads[name]: _cell(cell) for name, cell in row.items()} for row in rows]
     cells = _of_one_kind(cells)
-    widths, lines = fitted(cells, within - _MARK_PIXELS if opens else within)
+    opening = next((heads[name] for name in _OPENING if opens and name in heads), "")
+    if opening and _pixels(str(row[opening]) for row in cells) > _OPENING_PIXELS:
+        opening = ""
+    widths, lines = fitted(cells, within - _MARK_PIXELS if opens else within, opening)
     if lines > 1:
         is_few = len(rows) <= _FEW_ROWS
         more["row_height"] = max(_WRAPS_PIXELS, 14 + _LINE_PIXELS * min(_MOST_LINES, lines) if is_few else 0)
@@ -112,7 +119,7 @@ def show(
     dollars = st.column_config.NumberColumn(format=None if has_debts else "dollar")
     for name in money:
         config[heads[name]] = {**config[heads[name]], **dollars}
-    if opens:
+    if opens:  # by the box before the row too: a name that is drawn as a button hears no key
         more |= {"on_select": "rerun", "selection_mode": "single-row"}
     frame = pd.DataFrame(cells)
     key = f"fold_table_{zlib.crc32(repr((alt.partition('.')[0], sorted(widths), more.get('key'))).encode()):x}"
@@ -121,6 +128,10 @@ def show(
     except StreamlitDuplicateElementKey:
         place, has_cards = st.container(), False
     with place:
+        if has_cards and opening:
+            config[opening] = st.column_config.ButtonColumn(
+                width=widths[opening], type="tertiary", alignment="left", key=f"name_{key}"
+            )
         if has_cards:
             named = [{heads[name]: cell for name, cell in row.items()} for row in rows]
             _cards(named, opens, {heads[name] for name in money}, placeholder, key)
@@ -134,7 +145,7 @@ def show(
             **more,
         )
     if opens:
-        object_page_links.selected(event, opens)
+        object_page_links.selected(event, st.session_state.get(f"name_{key}"), opens)
 
 
 def _cards(

@@ -30,6 +30,23 @@ def test_on_a_phone_workloads_are_cards(visit: Callable[..., Visitor]) -> None:
     expect(visitor.main().get_by_test_id("stDataFrame").filter(visible=True)).to_have_count(0)
 
 
+def test_a_name_in_a_table_opens_by_a_click_and_no_other_cell_and_no_arrow_key_does(
+    visit: Callable[..., Visitor],
+) -> None:
+    visitor = visit()
+    visitor.open("rollouts")
+    grid = visitor.main().get_by_test_id("stDataFrame").filter(visible=True).first
+    grid.click(position={"x": 450, "y": 68})  # its verdict, in the first row
+    for key in ("ArrowDown", "ArrowLeft", "ArrowDown", "Enter"):
+        visitor.page.keyboard.press(key)
+    visitor.settle()
+    expect(visitor.page.get_by_role("heading", level=1)).to_have_text("Workloads")
+    grid.click(position={"x": 100, "y": 132})  # the second row's name
+    expect(visitor.page.get_by_role("heading", level=1)).to_have_text("dev/inference-api")
+    visitor.settle()
+    visitor.is_healthy()
+
+
 def tables(visitor: Visitor, width: int) -> list[dict[str, object]]:
     """The page's tables, once all of them are drawn: each is when it comes into sight, so the window is made as high."""
     height = 0

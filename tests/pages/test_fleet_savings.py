@@ -31,4 +31,4 @@ def test_without_nodes_nothing_is_explained_that_is_not_there() -> None:
     words = said(visit("fleet_savings", empty))
     assert "Our mistake" not in words
     assert "adds up" not in words
-    assert "Select a row" not in words
+    assert "select its row" not in words

@@ -71,6 +71,13 @@ def test_a_name_without_room_is_broken_where_its_parts_end() -> None:
     assert broken("short", 400) == "short"
 
 
+def test_a_name_that_opens_keeps_its_line_and_gives_no_room() -> None:
+    name = str(ROWS[0]["workload"])
+    widths, _ = fitted(ROWS, 400, "workload")
+    assert widths["workload"] == fitted(ROWS, 2_000)[0]["workload"]
+    assert broken(name, widths["workload"]) == name
+
+
 def test_one_long_text_makes_many_rows_two_lines_high_and_no_higher() -> None:
     def page() -> None:
         from planner.ui import tables
