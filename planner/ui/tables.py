@@ -60,9 +60,9 @@ def _unbroken(texts: Iterable[str]) -> Iterator[str]:
 
 def broken(text: str, pixels: int) -> str:
     """`text` for a column so wide: a longer word ends its lines after "/", "-" and ".", where the grid would end them anywhere."""
-    most = max(_SHORT_LETTERS, int((pixels - _EDGE_PIXELS) / _LETTER_PIXELS))
+    most = max(2, int((pixels - _EDGE_PIXELS) / _LETTER_PIXELS))
     lines = re.compile(rf"\S{{1,{most}}}$|\S{{1,{most - 1}}}[/.-]|\S{{1,{most}}}")
-    return re.sub(rf"\S{{{most + 1},}}", lambda word: "\n".join(lines.findall(word[0])), text)
+    return re.sub(rf"\S{{{max(most, _SHORT_LETTERS) + 1},}}", lambda word: "\n".join(lines.findall(word[0])), text)
 
 
 def _said(value: object) -> str:

@@ -68,6 +68,7 @@ def test_a_name_without_room_is_broken_where_its_parts_end() -> None:
     assert lines > 1
     assert all(line[-1] in "/-." for line in text.split("\n")[:-1])
     assert broken("gpu-a100", 40) == "gpu-a100"
+    assert broken("1 of batch/embed-nightly", 90) == "1 of batch/\nembed-\nnightly", "each line fits its column"
     assert broken("short", 400) == "short"
 
 
