@@ -179,7 +179,7 @@ _POOLS: Final[Listing[CapacityAnswer, tuple[PoolLine, PoolOffer | None]]] = List
         Column("gpu_model", lambda of: of[0].pool.accelerator, heading="GPU"),
         Column("gpu_label", lambda of: ", ".join(of[0].pool.gpu_labels), heading=None),
         Column("offered_as", lambda of: of[1].noun if of[1] else ""),
-        Column("gpus", lambda of: of[1].allocatable if of[1] else 0, heading="in all"),
+        Column("gpus", lambda of: of[1].allocatable if of[1] else 0, heading="offered"),
         Column("gpus_free", lambda of: of[1].free if of[1] else 0, heading="free"),
         Column("gpus_out_of_use", lambda of: of[1].out_of_use if of[1] else 0, heading="out of use",
             words=lambda of: some(of[1].out_of_use) if of[1] else "",

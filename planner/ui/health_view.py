@@ -158,9 +158,9 @@ def downloads_of(cluster: Snapshot, settings: MemorySettings, rule: DriftSetting
 _GIB: Final = 2**30
 _FEW_NODES, _NODES_PIXELS = 4, 180  # more nodes scroll
 _ORDER: Final = (
-    "eviction_rank", "working_set_bytes", "pod", "over_request_bytes", "request_bytes", "qos_class", "priority",
+    "pod", "eviction_rank", "working_set_bytes", "over_request_bytes", "request_bytes", "qos_class", "priority",
 )  # fmt: skip
-"""Columns of who goes first: a phone shows the first."""
+"""Columns of who goes first: the pod is the title of a card on a phone."""
 _READING: Final = {
     ReadSource.CACHED: "✓ stays in memory",
     ReadSource.FROM_DISK: "✗ all from disk, each time",

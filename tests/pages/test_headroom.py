@@ -101,7 +101,7 @@ def test_pools_have_limits_typed_in_the_link() -> None:
     pools = table(app, "May grow by")
     assert list(table(app, "Taints")["Pool"]) == list(pools["Pool"])
     row = pools[pools["Pool"] == "gpu-t4"].iloc[0]
-    assert (row["In all"], row["Free"], row["Limits"], row["May grow by"]) == (6, 0, "0 to 8 nodes (typed)", "2")
+    assert (row["Offered"], row["Free"], row["Limits"], row["May grow by"]) == (6, 0, "0 to 8 nodes (typed)", "2")
     assert pools[pools["Pool"] == "gpu-a100"].iloc[0]["Limits"] == "2 to 2 nodes (gcloud node-pools list)"
 
 
