@@ -33,6 +33,7 @@ from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray
 from planner.scheduling.filters import distinct
 from planner.scheduling.shape import Shape, alike, compile_shape, seats
 from planner.scheduling.state import anti_terms
+from planner.scheduling.template_node import shares_on_new_nodes
 
 
 class CertainCourse(Record):
@@ -327,7 +328,11 @@ def _daemon_set(cluster: Cluster, workload: Workload, pods: list[Pod]) -> Certai
     unavailable = max(1, scaled_value(workload.strategy.max_unavailable, len(targets), round_up=True))
     if not _takes_its_place(cluster, shape, pods, tuple(places), 0):
         return None
-    if new and (len(new) < unavailable or not _finds_room(cluster, shape, new)):
+    if new and (
+        len(new) < unavailable
+        or list(shares_on_new_nodes(cluster, workload.key)) != new
+        or _may_be_preempted(cluster, shape, new)
+    ):
         return None
     lowest = max(0, min(len(places), len(targets) - unavailable))
     return _turns(
@@ -335,12 +340,10 @@ def _daemon_set(cluster: Cluster, workload: Workload, pods: list[Pod]) -> Certai
     )
 
 
-def _finds_room(cluster: Cluster, shape: Shape, nodes: list[int]) -> bool:
-    """Whether a pod surely fits on each of these empty nodes beside the pods that wait, none of which could preempt it there."""
+def _may_be_preempted(cluster: Cluster, shape: Shape, nodes: list[int]) -> bool:
+    """Whether a pod that waits may preempt one of the shape on these new nodes. That has room there beside all that wait: it was set aside."""
     demands = (demand for demand in cluster.remember(_demands) if demand.mask[nodes].any())
-    if any(demand.level is not None and demand.level > shape.priority for demand in demands):
-        return False
-    return bool(seats(shape, cluster.allocatable[:, nodes]).all()) and _leave_room(cluster, shape, nodes, 1)
+    return any(demand.level is not None and demand.level > shape.priority for demand in demands)
 
 
 def _turns(turns: int, *, lowest_ready: int, pods: int, starts: tuple[tuple[bool, bool], ...] = ()) -> CertainCourse:

@@ -297,7 +297,7 @@ class Cluster:
 
     @property
     def new_nodes(self) -> tuple[int, ...]:
-        """Nodes that have just come: no pending pod has been tried on them yet."""
+        """Nodes that have just come: no pending pod has been tried on them yet, and what DaemonSets take is set aside (`empty_copy`)."""
         first = self.node_count if self.smaller is None else self.smaller.node_count
         return tuple(node for node in range(first, self.node_count) if node not in self.absent)
 

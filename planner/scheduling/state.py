@@ -239,6 +239,11 @@ def filler(cluster: Cluster, bar: str | None = None) -> Shape:
     return replace(compile_shape(cluster, "", labels, PodSpec()), priority=2**31 - 1)
 
 
+def _share(cluster: Cluster, shape: Shape) -> Shape:
+    """A filler that asks for as much as a pod of the shape."""
+    return replace(filler(cluster), asks=shape.asks, scored=shape.scored)
+
+
 def anti_terms(cluster: Cluster) -> Terms:
     """The required anti-affinity of the snapshot's pods; made once a cluster."""
     return cluster.remember(_terms_in, True)
@@ -440,6 +445,12 @@ class State:
         """A bound pod is gone."""
         self._occupy(shape, node, -1)
         self._note(shape, node, -1, 0 if is_terminating else -1)
+
+    def release(self, shape: Shape, node: int) -> None:
+        """What a pod of the shape asks for was set aside on `node`, as `planner.scheduling.template_node` does, and is free from now on."""
+        share = self.cluster.remember(_share, shape)
+        self._occupy(share, node, -1)
+        self._note(share, node, -1, 0)
 
     def relocate(self, shape: Shape, before: int, after: int) -> None:
         """A bound pod goes from one node to another."""

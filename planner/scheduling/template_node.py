@@ -35,6 +35,14 @@ def daemon_overhead(cluster: Cluster, template: Node) -> dict[str, int]:
     return taken
 
 
+def shares_on_new_nodes(cluster: Cluster, key: str) -> dict[int, Workload]:
+    """The new nodes (`Cluster.new_nodes`, made by `empty_copy`) on which room for a pod of the DaemonSet `key` is set aside, and its template."""
+    daemons = (
+        (node, workload) for node in cluster.new_nodes for workload in daemons_on(cluster.snapshot, cluster.nodes[node])
+    )
+    return {node: workload for node, workload in daemons if workload.key == key}
+
+
 def bare_copy(template: Node, name: str) -> Node:
     """A node called `name` like `template`, Ready and not cordoned, nothing set aside."""
     return replace(

@@ -21,6 +21,7 @@ from planner.kubernetes.object_records import FrozenMap, Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.surge_and_unavailable import rolling_limits
 from planner.remedies import ways_out as remedies
+from planner.remedies.levers.nodes import with_more_nodes
 from planner.remedies.ways_out import find_remedies
 from planner.rollout import rollout_equivalence, rollout_summary, tie_break_sensitivity
 from planner.rollout.answers import Reason
@@ -191,8 +192,7 @@ def test_a_certain_course_with_nodes_that_have_just_come_is_the_simulated_one_to
     counted = with_new = 0
     for seed in seeds(400):
         luck, snapshot = random.Random(seed), _beside_waiting(seed)
-        new = [replace(luck.choice(snapshot.nodes), name=f"new-{place}") for place in range(luck.randint(1, 3))]
-        cluster = Cluster(snapshot).grown(tuple(new))
+        cluster = with_more_nodes(Cluster(snapshot), [luck.choice(snapshot.nodes) for _ in range(luck.randint(1, 3))])
         (daemons,) = (workload for workload in snapshot.workloads if workload.traits.is_per_node)
         with_new += certain_course(cluster, daemons) is not None
         counted += _compared_courses(cluster)

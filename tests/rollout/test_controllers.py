@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from planner.ground.records import replace
+from planner.remedies.levers.nodes import grown_by
 from planner.rollout.answers import Reason
 from planner.rollout.controllers.deployment import DeploymentController
-from planner.rollout.run import Run
+from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.simulation import Simulation
 from planner.rollout.unknowns import unknowns
 from planner.scheduling.cluster import Cluster
@@ -247,6 +248,23 @@ def test_a_daemon_set_that_stops_surging_keeps_the_older_pod_of_a_node() -> None
     run = roll(node("n-0"), items, key=DAEMONS)
     assert run.completed
     assert max(m.pods - m.terminating for m in run.moments[DAEMONS][1:]) == 1
+
+
+def test_a_daemon_set_takes_what_new_nodes_set_aside_for_it() -> None:
+    """Beside pending pods that fill all that isn't set aside; another DaemonSet's share stays so."""
+    found = snapshot(
+        node("n-0", cpu="8"), daemon_set("worker", ["n-0"], pod_spec(cpu="1")), daemon_set("agent", ["n-0"], pod_spec(cpu="2")),
+        deployment("full", ["n-0"], pod_spec(cpu="5")), deployment("other", ["", ""], pod_spec(cpu="5")),
+    )  # fmt: skip
+    cluster = grown_by(Cluster(found), found.nodes[0], 2)
+    before = found.workload(DAEMONS)
+    assert before is not None
+    run = simulate(cluster, [Revision(before=before, after=before, has_new_template=True)])
+    assert run.completed
+    assert {(pod.node, pod.is_ready) for pod in run.pods[DAEMONS]} == {(0, True), (1, True), (2, True)}
+    state = run.simulation.state
+    assert state.free[cluster.row["cpu"]].tolist() == [0, 0, 0]
+    assert state.over(cluster).free.tolist() == state.free.tolist()
 
 
 def test_beside_a_daemon_pod_that_ends_only_a_surging_set_makes_another() -> None:

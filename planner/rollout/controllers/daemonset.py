@@ -37,6 +37,8 @@ from planner.rollout.silent_nodes import UNREACHABLE
 from planner.rollout.simulation import Simulation
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import NOWHERE, LivePod
+from planner.scheduling.shape import shape_of
+from planner.scheduling.template_node import shares_on_new_nodes
 
 # Source: pkg/controller/daemon/util/daemonset_util.go AddOrUpdateDaemonPodTolerations
 _ALWAYS_TOLERATED: tuple[Toleration, ...] = (
@@ -91,6 +93,9 @@ class DaemonSetController(OverRevisions):
         if before is not None and has_new_template:
             self.made_templates.append((workload.template, self._hash))
         self._begin_anew()
+        # It makes its own pods on new nodes from now on: they need the room that is set aside for them there.
+        for node, daemons in shares_on_new_nodes(simulation.cluster, self.key).items():
+            simulation.state.release(shape_of(simulation.cluster, daemons), node)
 
     def _begin_anew(self) -> None:
         """Forgets its pods and nodes, to look at all of them again."""
