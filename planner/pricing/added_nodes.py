@@ -35,6 +35,10 @@ class NodesPrice(Record):
         """What falls due: a month of the nodes that stay, and the rollout's time of the others."""
         return (self.usd_per_month if self.kept else 0.0) + (self.usd_per_rollout or 0.0)
 
+    @property
+    def words(self) -> str:
+        return priced(self.usd_per_month, self.usd_per_rollout, self.number, self.kept)
+
 
 def together(prices: Sequence[NodesPrice | None]) -> NodesPrice | None:
     """Of all the nodes of a plan; None where one isn't known. A month is counted of those that stay, where any do."""

@@ -9,7 +9,7 @@ from typing import Final
 
 from planner.capacity.node_pools import NodePool, capacity_of, pool_key
 from planner.ground.records import replace
-from planner.ground.words import Text, count, duration, listing, plural, short_name, usd
+from planner.ground.words import Text, count, duration, listing, plural, short_name
 from planner.ground.work_budget import TooLargeError
 from planner.kubernetes.object_records import Amounts, Snapshot
 from planner.kubernetes.workload_kinds import DAEMON_SET, DEPLOYMENT, REPLICA_SET, STATEFUL_SET
@@ -236,7 +236,7 @@ class _Writer:
             yield f"none for {duration(outcome.down_seconds)}"
         yield f"about {duration(outcome.seconds)}"
         if outcome.nodes:
-            yield _price(outcome)
+            yield outcome.price.words if outcome.price else "no price"
             yield from self._limit_words(outcome, case_knobs, NodePool.grows)
         if outcome.left:
             yield f"{count(outcome.left, 'pod')} {plural(outcome.left, 'keeps', 'keep')} what {plural(outcome.left, 'it has', 'they have')}, until the partition is 0"
@@ -299,19 +299,6 @@ class _Writer:
             yield from change_steps
         else:
             yield user_change_steps.at_once(change_steps)
-
-
-def _price(outcome: PlanOutcome) -> str:
-    """``$9.24 while it rolls out``; ``$11,825 a month, since 1 of 2 nodes stays in use afterwards, and $9.24 while it rolls out``."""
-    month, once = (outcome.price.usd_per_month, outcome.price.usd_per_rollout) if outcome.price else (None, None)
-    going = "" if once is None else f"{usd(once)} while it rolls out"
-    if not outcome.kept:
-        return going or "no price while it rolls out"
-    stay, number = outcome.kept, sum(outcome.plan.nodes)
-    which = plural(number, "the node", "the nodes") if stay == number else f"{stay:,} of {count(number, 'node')}"
-    price = "no price" if month is None else f"{usd(month)} a month"
-    which += plural(stay, " stays", " stay")
-    return f"{price}, since {which} in use afterwards{f', and {going}' if going else ''}"
 
 
 _NEEDS: Final[dict[str, tuple[Callable[[PlanOutcome], float], Callable[[float], str]]]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from planner.ground.records import replace
 from planner.ground.words import Text
 from planner.kubernetes.object_records import Snapshot
-from planner.pricing.added_nodes import NodesPrice, money, price_of_nodes, priced
+from planner.pricing.added_nodes import NodesPrice, money, price_of_nodes
 from planner.pricing.price_book import PriceBook
 from planner.rollout.answers import Remedy
 
@@ -30,6 +30,6 @@ def with_price(snapshot: Snapshot, book: PriceBook | None, remedy: Remedy) -> Re
         return replace(remedy, price=Text("no price"))
     month, once = price.usd_per_month, price.usd_per_rollout
     return replace(
-        remedy, price=Text(priced(month, once, price.number, price.kept)), usd_per_month=month, usd_per_rollout=once,
+        remedy, price=Text(price.words), usd_per_month=month, usd_per_rollout=once,
         sentence=Text(f"{remedy.sentence}; {money(month, once, price.kept)}"),
     )  # fmt: skip
