@@ -43,11 +43,15 @@ def simulated_order(
     turns = changes[len(scaled) :]
 
     def does(run: Run) -> bool:
-        keeps = (run.lowest_ready(turn.after.key) >= enough(share, turn.after.pods_wanted) for turn in turns)
-        return all(run.done.values()) and all(keeps)
+        return all(run.done.values()) and all(_keeps(run, turn, share) for turn in turns)
 
     run = simulate(cluster, changes, seed=0)
     return run if does(run) and holds_under_chance(cluster, changes, run, does) else None
+
+
+def _keeps(run: Run, turn: Revision, share: float) -> bool:
+    """Whether it completes with `share` of its pods Ready; those that turns before it cost it count too."""
+    return run.done[turn.after.key] and run.lowest_ready(turn.after.key) >= enough(share, turn.after.pods_wanted)
 
 
 def _in_sequence(cluster: Cluster, revisions: Sequence[Revision], scaled: Sequence[Revision]) -> list[Revision]:
@@ -146,9 +150,7 @@ def _first_stuck(cluster: Cluster, turns: Sequence[RolloutTurn], share: float) -
             if run.is_cut:  # cut at its most steps: whether it gets stuck isn't known
                 raise too_large()
             for turn in segment:
-                after = turn.revision.after
-                lowest = min(moment.ready for moment in run.moments[after.key][1:])
-                if not run.done[after.key] or lowest < enough(share, after.pods_wanted):
+                if not _keeps(run, turn.revision, share):
                     return place
                 place += 1
             is_sure = is_sure and holds_in_every_placement(run.whole(), [turn.revision for turn in segment])
