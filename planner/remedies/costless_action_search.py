@@ -39,6 +39,7 @@ from planner.rollout.answers import GROWING_REASONS, Pair, Reason, RemedyKind, V
 from planner.rollout.ownership import pods_of, workloads_by_key
 from planner.rollout.rollout_equivalence import surroundings
 from planner.rollout.rollout_summary import OwnRollout, OwnRollouts
+from planner.rollout.run import Run
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.shape import shape_of
 
@@ -51,14 +52,12 @@ class FreeMeasures:
 
     def __init__(self, state: PlanState) -> None:
         self.state = state
-        self._sought_in_vain: dict[Same[Cluster], set[Hashable]] = {}
-        self._ahead: tuple[Cluster | None, dict[str, _Changed | None]] = None, {}  # strategies, of a cluster
-        self._found_before: dict[Hashable, _Changed | None] = {}  # strategies, of what is alike in a cluster
+        self._strategies: dict[Hashable, _Changed | None] = {}  # of what is alike in a cluster
 
     def look_ahead(self, wanting: Sequence[str]) -> None:
         """Computes other strategies of the workloads in advance, in parts."""
         strategies = parallel_parts.each(wanting, self._strategy_for)
-        self._ahead = self.state.world.cluster, dict(zip(wanting, strategies, strict=True))
+        self._strategies.update(zip(map(self._asked_of, wanting), strategies, strict=True))
 
     def cure(self, key: str) -> None:
         if self.state.states[key].verdict is Verdict.UNKNOWN:
@@ -70,8 +69,7 @@ class FreeMeasures:
 
     def _change_strategy(self, key: str) -> bool:
         """Another strategy of its own, if one keeps enough pods Ready."""
-        cluster, ahead = self._ahead
-        strategy_change = ahead.get(key) if self.state.world.cluster is cluster else self._strategy_for(key)
+        strategy_change = self._strategy_for(key)
         change = None if strategy_change is None else self.state.with_strategy(key, rolling(*strategy_change[0]))
         if strategy_change is None or change is None:
             return False
@@ -81,18 +79,20 @@ class FreeMeasures:
 
     def _strategy_for(self, key: str) -> _Changed | None:
         """The strategy that `choose` recommends; what others' strategies are has no say in it."""
-        revision, state = self.state.world.revision(key), self.state.states[key]
-        workload, before = revision.after, revision.before
-        alike = surroundings(self.state.world.cluster, workload)
-        if alike is None:
-            return self._strategy_found(key, workload, state)
-        of = state.verdict, state.reason, state.lowest_ready, state.replicas  # not its words: they may name a namespace
-        cache_key = (Same(self.state.world.cluster), alike, before and before.strategy, of)
-        if cache_key not in self._found_before:
-            self._found_before[cache_key] = self._strategy_found(key, workload, state)
-        return self._found_before[cache_key]
+        cache_key = self._asked_of(key)
+        if cache_key not in self._strategies:
+            self._strategies[cache_key] = self._strategy_found(key)
+        return self._strategies[cache_key]
 
-    def _strategy_found(self, key: str, workload: Workload, state: OwnRollout) -> _Changed | None:
+    def _asked_of(self, key: str) -> Hashable:
+        """What tells one search for another strategy from the next."""
+        cluster, revision, state = self.state.world.cluster, self.state.world.revision(key), self.state.states[key]
+        alike = surroundings(cluster, revision.after) or (key, revision.after.strategy)
+        of = state.verdict, state.reason, state.lowest_ready, state.replicas  # not its words: they may name a namespace
+        return Same(cluster), alike, revision.before and revision.before.strategy, of
+
+    def _strategy_found(self, key: str) -> _Changed | None:
+        workload, state = self.state.world.revision(key).after, self.state.states[key]
         if (
             not workload.traits.rolls_out
             or workload.traits.has_ordinals
@@ -197,10 +197,9 @@ class FreeMeasures:
                 glance = self.state.seen(cluster, revision)
                 if glance.run is None or glance.why is None:
                     return ()
-                in_vain = self._sought_in_vain.setdefault(Same(cluster), set())
                 pools, played = tuple(self.state.pools.values()), glance.run.revisions[-1]  # as Kueue lets it in
                 return unbeaten_plans(
-                    cluster, played, glance.run, glance.why, self.state.share, in_vain, pools, worth, does
+                    cluster, played, glance.run, glance.why, self.state.share, self.state.in_vain, pools, worth, does
                 )
         except HeadroomError:
             return ()
@@ -290,10 +289,12 @@ class FreeMeasures:
         if any(key in world.loans for key in self.state.turns):
             self.state.doubt(f"Whether all others can still be rolled out after {names} wasn't looked at.")
             return
-        with part():
-            run = in_turn.simulated_order(
-                world.cluster, [world.revision(turn) for turn in self.state.turns], self.state.share
-            )
+
+        def played(turns: Sequence[str]) -> Run | None:
+            with part():
+                return in_turn.simulated_order(world.cluster, [*map(world.revision, turns)], self.state.share)
+
+        run = played(self.state.turns)
         if run is None:
             return
         after = OwnRollouts(Cluster(run.simulation.snapshot_now()))
@@ -301,21 +302,16 @@ class FreeMeasures:
         if not late:
             return
         turns = (*late, *self.state.turns)
-        with part():
-            if (
-                in_turn.simulated_order(world.cluster, [world.revision(turn) for turn in turns], self.state.share)
-                is None
-            ):
-                self.state.doubt(f"After {names}, {listing([short_name(name) for name in late])} can't be rolled out.")
-                return
+        if played(turns) is None:
+            self.state.doubt(f"After {names}, {listing([short_name(name) for name in late])} can't be rolled out.")
+            return
         self.state.turns = turns
         # Each order names the turns before its own: with others put first, all are made anew.
-        for place, (taken_measure, _) in enumerate(self.state.taken):
-            if taken_measure.kind is MeasureKind.ORDER:
-                measure, effect = order_measure(
-                    taken_measure.workload, turns[: turns.index(taken_measure.workload)], self.state.share
-                )
-                self.state.taken[place] = replace(measure, makes=taken_measure.makes), effect
+        for place, (before, _) in enumerate(self.state.taken):
+            if before.kind is MeasureKind.ORDER:
+                own = before.workload
+                measure, effect = order_measure(own, turns[: turns.index(own)], self.state.share)
+                self.state.taken[place] = replace(measure, makes=before.makes), effect
         self.state.world = with_all(self.state.today, self.state.taken)
 
     def make_room(self, wanting: Sequence[str]) -> None:

@@ -68,7 +68,7 @@ class PlanState:
         # The last few with more nodes: the next workload asks for the same, and what is adopted of them is played there.
         self._held = deque[LeveredCluster](maxlen=limits.GROWN.most)
         self.seen = lru_cache(maxsize=limits.GLANCES.most)(glance)  # who is asked for lenders is asked for nodes next
-        self._in_vain: set[Hashable] = set()  # searches of ways out that found none, in a cluster, for what is alike
+        self.in_vain: set[Hashable] = set()  # searches that found nothing, in a cluster, for what is alike
 
     def tell(self, doing: str, share: float) -> None:
         """What is done now; what is done again later doesn't take the share back."""
@@ -155,7 +155,7 @@ class PlanState:
         revision = world.revision(key)
         before, alike = revision.before, surroundings(world.cluster, revision.after)
         cache_key = (kind, Same(world.cluster), alike, before.strategy if before else None)
-        if alike is not None and cache_key in self._in_vain:
+        if alike is not None and cache_key in self.in_vain:
             return []
         try:
             with part():
@@ -170,5 +170,5 @@ class PlanState:
         except HeadroomError:
             return []
         if alike is not None and not remedies:
-            self._in_vain.add(cache_key)
+            self.in_vain.add(cache_key)
         return remedies

@@ -9,6 +9,7 @@ from planner.capacity.node_count_lower_bound import least_nodes
 from planner.capacity.node_pools import NodePool
 from planner.ground.errors import HeadroomError
 from planner.ground.records import replace
+from planner.kubernetes.derived import Same
 from planner.kubernetes.object_records import Node
 from planner.kubernetes.surge_and_unavailable import enough
 from planner.remedies import limits
@@ -34,8 +35,8 @@ def unbeaten_plans(
     those that disturb more than one that `does` not all.
 
     Only plans in which everybody who lends is given back, and keeps `share` of its pods, as the rollout itself does, and all pods get the
-    change. `pools`: how far they may grow; `worth`: how many nodes like that are worth looking at (None: none are). `in_vain`: searches in
-    this cluster that found none; what is alike and would ask the same lenders isn't asked again. In large clusters others only lend.
+    change. `pools`: how far they may grow; `worth`: how many nodes like that are worth looking at (None: none are). `in_vain`: searches
+    that found none; what is alike and would ask the same lenders isn't asked again. In large clusters others only lend.
     """
     is_small = cluster.node_count <= limits.LARGE_CLUSTER.most
     if worth and not is_small:
@@ -95,11 +96,11 @@ def _within(case_knobs: Knobs, revision: Revision, share: float, worth: Callable
 
 
 def _asked(cluster: Cluster, revision: Revision, case_knobs: Knobs) -> Hashable | None:
-    """What tells one search from another; None where lenders share a quota with the rollout, or have pods on nodes: then it also
+    """What tells one search from another, in any cluster; None where lenders share a quota with the rollout, or have pods on nodes: then it also
     counts which nodes these are."""
     alike, space = surroundings(cluster, revision.after), revision.after.namespace
     if alike is None or any(lender.bound or lender.workload.namespace == space for lender in case_knobs.lenders):
         return None
     before = revision.before.strategy if revision.before else None
     lenders = tuple((lender.workload.key, lender.replicas) for lender in case_knobs.lenders)
-    return alike, before, lenders, tuple((pool.pool, pool.most) for pool in case_knobs.pools)
+    return Same(cluster), alike, before, lenders, tuple((pool.pool, pool.most) for pool in case_knobs.pools)
