@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from planner.kubernetes.workload_kinds import ON_DELETE, ROLLOUT_STATUS, Scale, kind_in
 
+_NOTE = "  # "
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 
@@ -202,27 +203,44 @@ def _timeout(seconds: float) -> str:
 
 
 def chain(shell_commands: Sequence[str], *, always: Sequence[str] = (), on_failure: Sequence[str] = ()) -> str:
-    """Commands in one line, each run where the one before succeeded. Whatever becomes of them, those of `always` run; those
-    of `on_failure` where one failed."""
+    """Commands in one line, each run where the one before succeeded. Whatever becomes of them, each of `always` is run; those
+    of `on_failure` where one failed. The line fails where one of them or of `always` did."""
     if len(shell_commands) + len(always) + len(on_failure) < 2:
         return "".join((*shell_commands, *always, *on_failure))
     line = " && ".join(map(_before_others, shell_commands))
     if always:
-        return f"{line}; {' && '.join(map(_before_others, always))}"
+        # A loan that can't be given back keeps no other one, and a job that runs the line hears that the rollout failed before it.
+        back = "; ".join(f"{_before_others(text)} || rc=$?" for text in always)
+        return f"{line}; rc=$?; {back}; (exit $rc)"
     return f"{line} || {{ {'; '.join(map(_before_others, on_failure))}; false; }}" if on_failure else line
 
 
 def _before_others(text: str) -> str:
-    """A command with which a line can go on: a comment would swallow the rest of it. What is done by hand is waited for, as in a script."""
+    """A command with which a line can go on: a comment would swallow the rest of it. What is done by hand is waited for, as in a script; a
+    note at the end is said first, to a command that does nothing."""
     if text.startswith("#"):
-        wish = command("echo", f"By hand: {text.lstrip('# ')}. Enter goes on.")
+        wish = command("printf", "%s\\n", f"By hand: {text.lstrip('# ')}. Enter goes on.")
         return f"{{ {wish}; read -r _; }}"
-    return f"{{ {text}\n}}" if "  # " in text else text
+    own, note = _noted(text)
+    return f"{command(':', note)} && {own}" if note else text
+
+
+def _noted(text: str) -> tuple[str, str]:
+    """A command and the note of its `comment`, "" without one; what looks like one within quotes is none."""
+    at = text.find(_NOTE)
+    while at >= 0:
+        try:
+            shlex.split(text[:at])
+        except ValueError:  # a quotation is open
+            at = text.find(_NOTE, at + 1)
+        else:
+            return text[:at], text[at + len(_NOTE) :]
+    return text, ""
 
 
 def comment(text: str) -> str:
     """``  # text`` for the end of a line; a name in it can't end the comment."""
-    return f"  # {_CONTROL.sub(' ', text)}"
+    return f"{_NOTE}{_CONTROL.sub(' ', text)}"
 
 
 def remark(text: str) -> str:

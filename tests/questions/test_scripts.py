@@ -116,7 +116,8 @@ def test_the_chain_in_one_line_gives_back_whatever_fails(tmp_path: Path) -> None
     result = rollout_with_remedies.rollout(demo.read(), Scenario(changes=(WorkloadChange(workload=SERVE),)))
     chain = next(one.command for one in result.remedies if one.kind is RemedyKind.FREE_CAPACITY)
     for failing in ("rollout status deployment/llm-canary", "patch", "apply", "rollout status deployment/llm-serve"):
-        _, calls, _ = run(tmp_path, chain, kubectl=f'case "$*" in "{failing}"*) exit 1;; esac')
+        status, calls, _ = run(tmp_path, chain, kubectl=f'case "$*" in "{failing}"*) exit 7;; esac')
+        assert status == 7
         assert failing in calls[-2]
         assert calls[-1] == "scale deployment/llm-canary -n llm-lab --replicas=1"
 
@@ -124,18 +125,30 @@ def test_the_chain_in_one_line_gives_back_whatever_fails(tmp_path: Path) -> None
 @pytest.mark.parametrize("typed", ["\n", ""])
 def test_a_comment_in_a_chain_swallows_nothing(tmp_path: Path, typed: str) -> None:
     """What is done by hand is waited for; where nobody says that it is done, the chain ends there, and what was lent is given back."""
-    noted = f"kubectl get b{comment('its note')}"
-    texts = ["kubectl get a", noted, remark("get n0's kubelet to answer again"), "kubectl get c"]
+    noted = "kubectl get b" + comment("its note: it isn't one;  # more")
+    quoted = "kubectl get c '  # no' note"
+    texts = ["kubectl get a", noted, remark(r"get n0's kubelet to answer \n again"), quoted]
     chains = (
-        chain(texts), chain(texts, always=["kubectl get back", remark("by hand too")]), chain(texts, on_failure=[noted, "kubectl get back"]),
+        chain(texts), chain(texts, always=[remark("by hand too"), "kubectl get back"]), chain(texts, on_failure=[noted, "kubectl get back"]),
     )  # fmt: skip
-    each = [f"get {name}" for name in ("abc" if typed else "ab")]
+    assert not any("\n" in line for line in chains), "what shows it in one line would let a comment swallow the rest"
+    each = [f"get {name}" for name in ("a", "b", *(["c   # no note"] if typed else []))]
     status, calls, _ = run(tmp_path, chains[0], typed=typed)
     assert (status == 0, calls) == (bool(typed), each)
-    assert run(tmp_path, chains[1], typed=typed * 2)[1] == [*each, "get back"]
+    status, calls, _ = run(tmp_path, chains[1], typed=typed * 2)
+    assert (status == 0, calls) == (bool(typed), [*each, "get back"])
     status, calls, _ = run(tmp_path, chains[2], typed=typed)
     assert (status == 0, calls) == (bool(typed), each if typed else [*each, "get b", "get back"])
     assert chain([noted]) == noted
+
+
+def test_each_loan_is_given_back_and_the_line_fails_with_it(tmp_path: Path) -> None:
+    line = chain(["kubectl get a"], always=["kubectl get b", "kubectl get c"])
+    for failing, status in (("", 0), ("get a", 1), ("get b", 1), ("get c", 1)):
+        assert run(tmp_path, line, kubectl=f'case "$*" in "{failing}") exit 1;; esac')[:2] == (
+            status,
+            ["get a", "get b", "get c"],
+        )
 
 
 @pytest.mark.parametrize("place", range(2))
