@@ -530,15 +530,16 @@ def _limits(cluster: Cluster, driver: str) -> IntArray:
     """Volumes the driver can attach to each node: int64[node], −1 without a limit. A node that isn't there yet has the limit of those like
     it: its kubelet registers the same driver, whose CSINode kube-scheduler asks (`nodevolumelimits/csi.go` `Filter`)."""
     by_name = {of.name: of.limits[driver] for of in cluster.snapshot.csi_nodes if driver in of.limits}
-    kinds = {_without_name(node): by_name[node.name] for node in cluster.nodes if node.name in by_name}
-    of_new = [-1 if node.uid else kinds.get(_without_name(node), -1) for node in cluster.nodes]
-    limits = [by_name.get(node.name, most) for node, most in zip(cluster.nodes, of_new, strict=True)]
-    return np.array(limits, dtype=np.int64)
+    new = [node for node in cluster.nodes if not node.uid and node.name not in by_name]
+    alike = {_of_any_zone(node): by_name[node.name] for node in cluster.nodes if node.name in by_name} if new else {}
+    by_name |= {node.name: alike.get(_of_any_zone(node), -1) for node in new}
+    return np.array([by_name.get(node.name, -1) for node in cluster.nodes], dtype=np.int64)
 
 
-def _without_name(node: Node) -> frozenset[tuple[str, str]]:
-    """What its labels say but for its own name: of a node that a pool adds the same as of those it is like."""
-    return frozenset(label for label in node.labels.items() if label[0] != HOSTNAME)
+def _of_any_zone(node: Node) -> frozenset[tuple[str, str]]:
+    """What its labels say but for its own name and its zone: of a node that a pool adds the same as of those it is like, also where it is the
+    first of its zone (`planner.capacity.node_groups.labels_in_zone`)."""
+    return frozenset(label for label in node.labels.items() if label[0] != HOSTNAME and not label[0].endswith("/zone"))
 
 
 def _attached_at_first(cluster: Cluster, driver: str) -> IntArray:

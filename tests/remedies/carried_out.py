@@ -82,7 +82,7 @@ class Carried:
         if command.startswith("# remove what was added"):
             return self._remove(self._names.pop())
         words = shlex.split(command, comments=True)
-        if not words:
+        if not words or words[0] == ":":
             return None  # words for people
         if words[0] == "gcloud":
             return self._resize(words[words.index("--node-pool") + 1], int(words[words.index("--num-nodes") + 1]))

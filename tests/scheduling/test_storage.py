@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from planner.capacity.node_groups import labels_in_zone
 from planner.ground.records import replace
-from planner.kubernetes.object_records import ClaimTemplate
+from planner.kubernetes.object_records import ClaimTemplate, FrozenMap
 from planner.rollout.admission import volume_claim_usage
-from planner.scheduling.volume_placement import class_name_of
-from tests.builders.objects import Item, node, pod, pod_spec, snapshot
+from planner.scheduling.cluster import Cluster
+from planner.scheduling.shape import compile_shape
+from planner.scheduling.template_node import bare_copy
+from planner.scheduling.volume_placement import Volumes, class_name_of
+from tests.builders.objects import POOL, Item, node, pod, pod_spec, snapshot
 from tests.scheduling.questions import Question
 
 ZONE = "topology.kubernetes.io/zone"
@@ -195,6 +201,27 @@ def test_a_node_attaches_as_many_volumes_as_its_driver_says() -> None:
     question.place("n-1")
     assert question.reasons() == "2 node(s) exceed max volume count"
     assert ask(*full, limits("n-2", 0), spec=pod_spec()).fitting() == ["n-0", "n-1"]
+
+
+@pytest.mark.parametrize("pool", ["gpu", "another"])
+def test_the_first_node_of_a_zone_has_the_limit_of_its_pool(pool: str) -> None:
+    """It isn't there yet, so that no CSINode is; of nodes unlike all that are there no limit is known."""
+    found = snapshot(
+        node("n-0", pool="gpu", zone="a"), node("n-1", pool="gpu", zone="b"), storage_class(), limits("n-0", 1)
+    )
+    cluster = Cluster(found).grown(
+        tuple(
+            bare_copy(
+                replace(found.nodes[0], labels=FrozenMap({**labels_in_zone(found.nodes[0], zone), POOL: pool})),
+                f"new-{zone}",
+            )
+            for zone in "ac"
+        )
+    )
+    two = pod_spec(volumes=[{**scratch()["volumes"][0], "name": name} for name in ("x", "y")])
+    (asked,) = snapshot(pod("asked", two)).pods
+    refused = Volumes(cluster).over_limit(compile_shape(cluster, asked.namespace, asked.labels, asked.spec).storage)
+    assert refused.tolist() == [True, False, pool == "gpu", pool == "gpu"]
 
 
 def test_volumes_of_in_tree_plugins_count_as_their_csi_drivers() -> None:
