@@ -166,7 +166,7 @@ class FreeMeasures:
 
         def does(outcome: PlanOutcome) -> bool:
             changes = self.changes_of(key, outcome)
-            return bool(changes) and self.state.does(changes, key)
+            return bool(changes) and self.state.does(with_all(self.state.world, changes), [key])
 
         for outcome in self.least(key, does=does):
             if does(outcome):

@@ -242,15 +242,15 @@ class _Writer:
             yield f"{count(outcome.left, 'pod')} {plural(outcome.left, 'keeps', 'keep')} what {plural(outcome.left, 'it has', 'they have')}, until the partition is 0"
         if outcome.disturbed:
             yield ends_on_the_way(outcome.disturbed)
-        for lender, replicas_left in outcome.lent:
-            yield from self._said_of_lender(outcome, lender, replicas_left)
+        for loan, is_back in zip(outcome.lent, lending.given_back(outcome.run, outcome.lent), strict=True):
+            yield from self._said_of_lender(*loan, is_back=is_back)
         if outcome.runs > 1 and not outcome.is_proven:
             yield f"in all {outcome.runs} placements tried"
 
-    def _said_of_lender(self, outcome: PlanOutcome, lender: Lender, replicas_left: int) -> Iterator[str]:
+    def _said_of_lender(self, lender: Lender, replicas_left: int, *, is_back: bool) -> Iterator[str]:
         workload = lender.workload
         name = f"{workload.namespace}/{workload.name}"
-        if not lending.is_given_back(outcome.run, lender, replicas_left):
+        if not is_back:
             yield f"{name} stays so until there is other room"
         elif not lender.bound:
             yield f"{name} only waits today"
@@ -277,8 +277,8 @@ class _Writer:
         yield from self._changes(outcome, case_knobs)
         for revision, way in own:
             yield from user_change_steps.after_change(revision, way)
-        for lender, replicas_left in outcome.lent:
-            if lending.is_given_back(outcome.run, lender, replicas_left):
+        for (lender, _), is_back in zip(outcome.lent, lending.given_back(outcome.run, outcome.lent), strict=True):
+            if is_back:
                 yield user_change_steps.scale_back(lender.workload)
 
     def _changes(self, outcome: PlanOutcome, case_knobs: Knobs) -> Iterator[Step]:

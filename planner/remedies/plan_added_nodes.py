@@ -169,7 +169,7 @@ class SpareNodes:
         refused = ""
         for offer in sorted(offers, key=lambda candidate: candidate.rank):
             why = self._over_budget(offer)
-            if not why and self.state.does(self._all_of(key, offer), key):
+            if not why and self.state.does(with_all(self.state.world, self._all_of(key, offer)), [key]):
                 return offer, refused
             refused = refused or why or "more nodes make it complete, but not with enough pods Ready"
         return None, refused

@@ -20,7 +20,7 @@ from planner.pricing.price_book import PriceBook
 from planner.remedies import limits
 from planner.remedies.lever_outcomes import LeveredCluster
 from planner.remedies.levers.nodes import MoreNodes
-from planner.remedies.plan_actions import Change, Effect, Measure, MeasureKind, strategy_measure, with_all
+from planner.remedies.plan_actions import Change, Effect, Measure, MeasureKind, strategy_measure
 from planner.remedies.ways_out import find_remedies, preference
 from planner.rollout.answers import GROWING_REASONS, Remedy, RemedyKind, Verdict
 from planner.rollout.prepared_change import pod_times_of
@@ -92,8 +92,8 @@ class PlanState:
         """Another strategy than the one adopted so far; None where it is that."""
         return strategy_measure(self.today, self.world, key, strategy)
 
-    def does(self, changes: Iterable[Change], key: str) -> bool:
-        return with_all(self.world, changes).state(key).keeps(self.share)
+    def does(self, world: LeveredCluster, keys: Iterable[str]) -> bool:
+        return all(world.state(key).keeps(self.share) for key in keys)
 
     def adopt(self, measure: Measure, effect: Effect, keys: Sequence[str]) -> None:
         """Take a measure; `keys` are the workloads that it may help, in the order of all."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Final
 
@@ -13,7 +13,6 @@ from planner.kubernetes.owners import Unjudged, unjudged
 from planner.kubernetes.workload_kinds import several
 from planner.remedies import limits
 from planner.remedies.costless_action_search import FreeMeasures
-from planner.remedies.lever_outcomes import LeveredCluster
 from planner.remedies.plan_actions import Change, Measure, MeasureKind, with_all
 from planner.remedies.plan_added_nodes import COUNTING, SpareNodes, total_of
 from planner.remedies.readiness_plan_state import Aims, PlanState
@@ -120,7 +119,7 @@ class Planner:
         self.free.roll_in_turn([key for key in wanting if not self.state.is_ready(key)])
         self.free.make_room([key for key in wanting if not self.state.is_ready(key)])
         for key, changes in loans:
-            if not self.state.is_ready(key) and self.state.does(changes, key):
+            if not self.state.is_ready(key) and self.state.does(with_all(self.state.world, changes), [key]):
                 self.state.take(key, changes)
         before = self.state.so_far()
         lacking = [key for key in wanting if not self.state.is_ready(key)]
@@ -167,19 +166,16 @@ class Planner:
                 turns = self.state.world.turns
                 touched_keys = [key for key in ready_keys if own[0].workload in (key, *turns.get(key, ((), 0.0))[0])]
             world = with_all(self.state.today, remaining_changes)
-            if self._does(world, touched_keys) and (own not in free or self._is_spare(own, free)):
+            if self.state.does(world, touched_keys) and (own not in free or self._is_spare(own, free)):
                 self.state.taken, self.state.world = remaining_changes, world
                 free = [change for change in free if change is not own]
-
-    def _does(self, world: LeveredCluster, workload_keys: Iterable[str]) -> bool:
-        return all(world.state(key).keeps(self.state.share) for key in workload_keys)
 
     def _is_spare(self, own: Change, free: Sequence[Change]) -> bool:
         """Whether what costs nothing isn't needed before the nodes are there either."""
         world = with_all(self.state.today, free)
         touched = {key for measure, _ in free for key in (*measure.makes, measure.workload)}
         ready = [key for key in touched if world.state(key).keeps(self.state.share)]
-        return self._does(with_all(self.state.today, [change for change in free if change is not own]), ready)
+        return self.state.does(with_all(self.state.today, [change for change in free if change is not own]), ready)
 
     def _answer(self, for_nothing: dict[str, OwnRollout]) -> PlanAnswer:
         measures = tuple(measure for measure, _ in self.state.taken)

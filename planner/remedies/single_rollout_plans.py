@@ -14,7 +14,7 @@ from planner.kubernetes.object_records import Node
 from planner.kubernetes.surge_and_unavailable import enough
 from planner.remedies import limits
 from planner.remedies.lever_ranges import Knobs, Lever, Plan, knobs
-from planner.remedies.levers.lending import is_given_back
+from planner.remedies.levers.lending import given_back
 from planner.remedies.pareto_plan_search import search
 from planner.remedies.player import PlanOutcome, Player
 from planner.remedies.random_draw_checks import PlanCase
@@ -55,7 +55,7 @@ def unbeaten_plans(
     def is_fair(outcome: PlanOutcome) -> bool:
         """Whether it keeps enough Ready, and every lender is given back."""
         is_enough = outcome.lowest[0] >= enough(share, revision.after.pods_wanted)
-        return is_enough and all(is_given_back(outcome.run, *pair) for pair in outcome.lent)
+        return is_enough and all(given_back(outcome.run, outcome.lent))
 
     try:
         can = is_small or _does_with_all(case, case_knobs)

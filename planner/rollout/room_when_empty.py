@@ -96,15 +96,27 @@ class RoomWhenEmpty(Record, eq=False):
 
 def has_room(run: Run, shape: Shape, number: int) -> bool:
     """Whether so many more pods of a shape find nodes once a run is through."""
-    state, taken = run.simulation.state, list[int]()
-    shape = compile_shape(run.simulation.cluster, shape.namespace, shape.labels, shape.spec)
+    return find_room(run, [(shape, number)])[0]
+
+
+def find_room(run: Run, wanted: Sequence[tuple[Shape, int]]) -> list[bool]:
+    """Of each whether so many more pods of the shape find nodes once a run is through, beside those before it that do."""
+    state, answers, taken = run.simulation.state, list[bool](), list[tuple[Shape, int]]()
     with state.tried_out():
-        while len(taken) < number and len(nodes := np.flatnonzero(fails(state, shape) == Fails.NOTHING)):
-            taken.append(int(nodes[0]))
-            state.add(shape, taken[-1])
-        for node in taken:
+        for of, number in wanted:
+            shape, nodes = compile_shape(run.simulation.cluster, of.namespace, of.labels, of.spec), list[int]()
+            while len(nodes) < number and len(free := np.flatnonzero(fails(state, shape) == Fails.NOTHING)):
+                nodes.append(int(free[0]))
+                state.add(shape, nodes[-1])
+            answers.append(len(nodes) == number)
+            if answers[-1]:
+                taken += ((shape, node) for node in nodes)
+            else:
+                for node in nodes:
+                    state.remove(shape, node, is_terminating=False)
+        for shape, node in taken:
             state.remove(shape, node, is_terminating=False)
-    return len(taken) == number
+    return answers
 
 
 def kept_nodes(run: Run, new: int) -> tuple[int, ...]:

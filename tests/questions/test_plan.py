@@ -31,7 +31,7 @@ from planner.remedies import (
 )
 from planner.remedies import pareto_plan_search as search
 from planner.remedies.lever_ranges import Knobs, Lever
-from planner.remedies.levers.lending import is_given_back
+from planner.remedies.levers.lending import given_back
 from planner.remedies.limits import Limit
 from planner.remedies.make_room import make_room
 from planner.remedies.pareto_plans_report import certificate
@@ -385,7 +385,7 @@ def _cheapest(found: Snapshot, key: str, most_nodes: int = MOST_NODES) -> float 
     case, known = asked(found, frozenset({Lever.STRATEGY, Lever.LEND, Lever.NODES, Lever.QUOTA}), key, most_nodes)
 
     def may(one: PlanOutcome) -> bool:
-        return all(one.run is not None and is_given_back(one.run, *pair) for pair in one.lent)
+        return all(given_back(one.run, one.lent))
 
     plans = search.search(case, known, units=200_000_000, may=may).best
     own = [one for one in plans if known.ways[0][one.plan.ways[0]].replicas is None]

@@ -215,6 +215,21 @@ def test_what_would_preempt_the_new_pod_is_not_given_back(then: int, policy: str
     assert (back in [step.what for step in plan.steps]) is is_given_back
 
 
+def test_of_two_loans_only_as_many_are_given_back_as_find_room_beside_each_other() -> None:
+    """The change needs one GPU more for good and another one for its surge: either lender finds room again, both don't."""
+    others = [deployment(name, ["n0"], pod_spec(gpus=1)) for name in ("first", "second")]
+    found = snapshot(
+        node("n0", pool="gpu", gpus=3), *others, worker("n0", surge=1, unavailable=0, spec=pod_spec(gpus=1))
+    )
+    resources = {name: {"nvidia.com/gpu": "2"} for name in ("limits", "requests")}
+    larger = {"spec": {"template": {"spec": {"containers": [{"name": "main", "resources": resources}]}}}}
+    change = WorkloadChange(workload=WORKER, patch=json.dumps(larger))
+    (plan,) = certificate(found, Scenario(changes=(change,)), {Lever.LEND}).plans
+    assert [step.what for step in plan.steps if "back" in step.what] == ["Scale ml/first back to 1"]
+    assert "ml/second stays so until there is other room" in str(plan.sentence)
+    assert "ml/first stays so" not in str(plan.sentence)
+
+
 def test_no_way_out_scales_what_an_autoscaler_scales_back_at_once() -> None:
     other = deployment("other", ["gpu-0", "gpu-0"], pod_spec(gpus=1))
     waits = worker("", surge=0, unavailable=1)

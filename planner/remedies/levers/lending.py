@@ -27,7 +27,7 @@ from planner.remedies.levers.user_change_steps import scale, scale_back
 from planner.remedies.random_draw_checks import fewest
 from planner.rollout.answers import Remedy, RemedyKind
 from planner.rollout.ownership import pods_of, workloads_by_key
-from planner.rollout.room_when_empty import has_room
+from planner.rollout.room_when_empty import find_room, has_room
 from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.stuck_diagnosis import rivals, workload_of
 from planner.scheduling.cluster import BoolArray, Cluster
@@ -123,15 +123,19 @@ def may_be_moved(snapshot: Snapshot, workload: Workload, replicas: int) -> bool:
     return moves_between(autoscalers_of(snapshot, workload.key), replicas) is not None
 
 
-def is_given_back(run: Run | None, lender: Lender, replicas_left: int) -> bool:
-    """Whether the pods that were lent find room again once the rollout is through, or only waited. Where they would preempt the change's
-    own pods for it, that one is pending again: such a loan gets no rollout through, and isn't given back."""
+def given_back(run: Run | None, lent: Iterable[tuple[Lender, int]]) -> list[bool]:
+    """Of each loan whether its pods find room again once the rollout is through, beside those given back before it, or only waited. Where they
+    would preempt the change's own pods for it, that one is pending again: such a loan gets no rollout through, and isn't given back."""
     assert run is not None, "a plan that completes was played"
-    workload, shape = lender.workload, shape_of(run.simulation.cluster, lender.workload)
-    # Those that only waited come back to wait, unless they may take the place of a new pod: then all need room.
-    may_preempt_new = may_preempt(shape, run.new_shapes.values())
-    number = workload.replicas - replicas_left if may_preempt_new else lender.disturbed(replicas_left)
-    return not number or has_room(run, shape, number)
+    wanted = list[tuple[Shape, int]]()
+    for lender, replicas_left in lent:
+        workload, shape = lender.workload, shape_of(run.simulation.cluster, lender.workload)
+        # Those that only waited come back to wait, unless they may take the place of a new pod: then all need room.
+        may_preempt_new = may_preempt(shape, run.new_shapes.values())
+        wanted.append(
+            (shape, workload.replicas - replicas_left if may_preempt_new else lender.disturbed(replicas_left))
+        )
+    return find_room(run, wanted)
 
 
 def may_preempt(shape: Shape, others: Iterable[Shape]) -> bool:
@@ -194,7 +198,7 @@ def pods_of_others(case: StuckRollout) -> Iterator[Remedy]:
             count, run = fewest_pods
             replicas_left, pods = other.replicas - count, "One pod" if count == 1 else f"{count:,} pods"
             can_wait = placed is None or bool(placed.resource and placed.waits)
-            is_lent = can_wait and is_given_back(run, lender, replicas_left)
+            is_lent = can_wait and all(given_back(run, [(lender, replicas_left)]))
             until = "while rolling out" if is_lent else "until there is other room"
             yield case.remedy(
                 LeverPosition(
@@ -239,7 +243,7 @@ def rivals_at_rest(case: StuckRollout) -> Iterator[Remedy]:
     run = case.lent([scaled(other, 0) for other in others], case.with_workload(then))
     if run is not None and all(_comes_to_rest(case, rival, 0) for rival in others):
         lent = [Lender(workload=rival, replicas=(0,), bound=_bound(case.cluster, rival)) for rival in others]
-        is_lent = all(is_given_back(run, lender, 0) for lender in lent)
+        is_lent = all(given_back(run, [(lender, 0) for lender in lent]))
         names = listing([f"{r.namespace}/{r.name}" for r in others])
         rivals_text = f"{len(others):,} workloads of others" if len(others) > limits.LENDERS_ALONE.most else names
         yield case.remedy(
