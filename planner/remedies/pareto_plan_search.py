@@ -60,7 +60,7 @@ def search(
     does: Callable[[PlanOutcome], bool] | None = None, may: Callable[[PlanOutcome], bool] = lambda _: True,
 ) -> SearchOutcome:  # fmt: skip
     """The plans of `knobs` that nothing beats, as far as `units` of work go. `does`: whether one of them is what is looked for: then none is
-    looked at any more that costs more money, or as much and disturbs more pods, and less is told of those looked at (`Found.unsure`).
+    looked at any more that costs more money, or as much and disturbs more pods, and less is told of those looked at (`SearchOutcome.unsure`).
     `may`: one that may not be taken counts as one that doesn't complete, and beats none."""
     looking = _PlanSearch(Player(case, knobs, book), knobs, does, may)
     outcomes = looking.run(units)

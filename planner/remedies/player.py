@@ -211,7 +211,7 @@ class Player:
         self, cluster: Cluster, changes: Sequence[Revision], run: Run, lent: Sequence[tuple[Lender, int]]
     ) -> bool:
         """Whether neither ties, others in flight, autoscalers nor seconds could make the run another; what stands in doubt of every plan
-        is the certificate's (`told`)."""
+        is the certificate's (`pareto_plans_report`)."""
         if self._may_be_moved or not holds_in_every_placement(run, changes):
             return False
         if any(
