@@ -87,7 +87,8 @@ class FreeMeasures:
     def _asked_of(self, key: str) -> Hashable:
         """What tells one search for another strategy from the next."""
         cluster, revision, state = self.state.world.cluster, self.state.world.revision(key), self.state.states[key]
-        alike = surroundings(cluster, revision.after) or (key, revision.after.strategy)
+        alike = surroundings(cluster, revision.after)
+        alike = (key, revision.after.strategy) if alike is None else alike
         of = state.verdict, state.reason, state.lowest_ready, state.replicas  # not its words: they may name a namespace
         return Same(cluster), alike, revision.before and revision.before.strategy, of
 
