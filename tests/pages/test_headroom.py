@@ -136,7 +136,7 @@ def test_what_fits_has_a_row_for_every_shape_and_its_reason() -> None:
 def test_stranded_gpus_have_a_reason_by_size_of_pod() -> None:
     app = visit("headroom")
     (stranded,) = [one.value for one in app.table if "Of no use" in one.value]
-    assert stranded.set_index("For").loc["pods of 4", "Why"].startswith("no such pod tolerates ")
+    assert str(stranded.set_index("For").loc["pods of 4", "Why"]).startswith("no such pod tolerates ")
     assert "Weng et al." in said(app)
 
 

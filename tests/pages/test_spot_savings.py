@@ -72,7 +72,7 @@ def test_flex_start_that_is_cheaper_is_told() -> None:
     app = page(None, **WORKER, flex_start_usd_per_hour="0.2", part="Every way of buying")
     assert "Cheaper still: flex-start is expected to cost $" in said(app)
     ways = next(one.value for one in app.dataframe if "Cheapest" in one.value).set_index("Way")
-    assert "none for up to 7 days" in ways.loc["flex-start", "Risk"]
+    assert "none for up to 7 days" in str(ways.loc["flex-start", "Risk"])
 
 
 def test_spot_that_does_not_pay_is_said_aloud() -> None:
