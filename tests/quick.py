@@ -60,6 +60,9 @@ LATER: Final = (
     "tests/rules/test_growth_at_every_door.py::test_nodes_on_their_way_are_known_to_come[static, tainted]",
     "tests/sources/test_store.py::test_a_store_that_does_not_answer_is_said",
     "tests/rules/test_every_sentence.py",  # each command on three clusters and on broken input
+    "tests/rules/test_every_rule.py",  # this file and what is next read the source: no user's input goes through them
+    "tests/rules/test_vocabulary.py",
+    "tests/rules/test_sentences.py::test_no_text_of_the_code_is_a_riddle",
     "tests/rules/test_half_inputs.py",
     "tests/rules/test_one_number.py",  # one figure at every page and command: the pages again
     "tests/rules/test_two_doors.py",
@@ -68,6 +71,10 @@ LATER: Final = (
     "tests/sources/test_live.py",
     "tests/sources/test_prometheus.py",
     "tests/sources/test_prometheus_nodes_and_gpus.py",
+    "tests/spot/test_replay.py::test_lives_agree_with_minutes[24 hours at most]",
+    "tests/spot/test_replay.py::test_lives_agree_with_minutes[long gaps]",
+    "tests/spot/test_replay.py::test_lives_agree_with_minutes[never any spot]",
+    "tests/spot/test_replay.py::test_lives_agree_with_minutes[retries run out]",
     "tests/trust",
 )
 """Folders, files and tests that only `make test-all` runs."""
