@@ -293,7 +293,10 @@ def _options(cluster: Cluster, pool: NodePool) -> list[_Option]:
                 KARPENTER_NODE_POOL: pool.name,
             }  # fmt: skip
             if offering.zone:
-                labels |= {ZONE: offering.zone, REGION: region_of_zone(offering.zone)}
+                labels[ZONE] = offering.zone
+                # Nodes of today tell their region themselves, and not every zone's name does (AKS calls none "0").
+                if REGION not in labels and (region := region_of_zone(offering.zone)):
+                    labels[REGION] = region
             if offering.capacity_type:
                 labels[KARPENTER_CAPACITY_TYPE] = offering.capacity_type
             # What the NodePool makes up itself is open until a pod chooses; only what comes with the machine can shut it out now.

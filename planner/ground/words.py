@@ -270,7 +270,7 @@ def numbered(numbers: Iterable[int]) -> str:
         else:
             parts.append([number])
     return ", ".join(
-        f"{some[0]}. to {some[-1]}." if len(some) > 2 else ", ".join(f"{item}." for item in some) for some in parts
+        f"{some[0]}. to {some[-1]}." if len(some) > 2 else ", ".join(f"{number}." for number in some) for some in parts
     )
 
 

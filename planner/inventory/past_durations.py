@@ -191,7 +191,7 @@ def _ends(snapshot: Snapshot, events: _SeenEvents) -> Iterator[tuple[str, str, f
     for some in on_node.values():
         some.sort(reverse=True)  # the earliest is taken first, and once
     waiting = (pod for pod in snapshot.pods if pod.uid in events.waited and pod.scheduled_at is not None)
-    for pod in sorted(waiting, key=lambda gone: (gone.scheduled_at or 0.0, gone.name)):
+    for pod in sorted(waiting, key=lambda pod: (pod.scheduled_at or 0.0, pod.name)):
         at, waited = pod.scheduled_at or 0.0, events.waited[pod.uid]
         here = on_node.get(pod.node_name, []) if pod.node_name else []
         may_be: list[_Gone] = []

@@ -73,7 +73,7 @@ def _groups(activity: RolloutActivity, seen: Iterable[PastDuration]) -> tuple[tu
     """Logarithms of their seconds; pods that came one after another are of one rollout."""
     groups: list[list[PastDuration]] = []
     until = -inf  # when the last of the latest group was over
-    for past in sorted(seen, key=lambda duration: (duration.created_at, duration.ended_at, duration.name)):
+    for past in sorted(seen, key=lambda past: (past.created_at, past.ended_at, past.name)):
         if activity is RolloutActivity.PULL and not past.seconds:
             continue  # the images were there
         if past.created_at - until > _PAUSE_SECONDS:
@@ -106,7 +106,7 @@ def _once(every: Iterable[PastDuration]) -> Iterator[PastDuration]:
     Ready or took a pod first, and of these the latest beginning: an event tells it, from which on others are inferred."""
     chosen: PastDuration | None = None
     until = -inf
-    for past in sorted(every, key=lambda duration: (duration.name, duration.created_at, duration.ended_at)):
+    for past in sorted(every, key=lambda past: (past.name, past.created_at, past.ended_at)):
         is_new = chosen is None or past.name != chosen.name or past.created_at > until
         if chosen is not None and is_new:
             yield chosen

@@ -531,7 +531,11 @@ def _limits(cluster: Cluster, driver: str) -> IntArray:
     it: its kubelet registers the same driver, whose CSINode kube-scheduler asks (`nodevolumelimits/csi.go` `Filter`)."""
     by_name = {of.name: of.limits[driver] for of in cluster.snapshot.csi_nodes if driver in of.limits}
     new = [node for node in cluster.nodes if not node.uid and node.name not in by_name]
-    alike = {_of_any_zone(node): by_name[node.name] for node in cluster.nodes if node.name in by_name} if new else {}
+    # Of nodes that are alike and have different limits the lowest counts: it is the last one put in.
+    known = sorted(
+        (node for node in cluster.nodes if new and node.name in by_name), key=lambda node: -by_name[node.name]
+    )
+    alike = {_of_any_zone(node): by_name[node.name] for node in known}
     by_name |= {node.name: alike.get(_of_any_zone(node), -1) for node in new}
     return np.array([by_name.get(node.name, -1) for node in cluster.nodes], dtype=np.int64)
 

@@ -79,12 +79,6 @@ class Derived(Record):
         return tuple(filter(None, self.machine_type.split(", ")))
 
     @property
-    def list_discount(self) -> float | None:
-        """What spot takes off the on-demand list price of such a node."""
-        full, spot = self.values.get("stand_in_usd_per_hour"), self.values.get("spot_usd_per_hour")
-        return 1 - spot / full if full and spot is not None else None
-
-    @property
     def is_on_spot(self) -> bool:
         """Whether its nodes are spot or preemptible ones now: what that saves is saved already."""
         return self.bought_as in (Provisioning.SPOT, Provisioning.PREEMPTIBLE)

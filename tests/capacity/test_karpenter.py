@@ -153,6 +153,17 @@ def test_a_node_pool_in_the_dump_says_what_it_says_in_a_file(limits: dict[str, s
     assert in_dump.verdict is (Verdict.STUCK if "1" in limits.values() else Verdict.NEEDS_GROWTH)
 
 
+@pytest.mark.parametrize(("region", "verdict"), [("eastus", Verdict.NEEDS_GROWTH), ("westus", Verdict.UNKNOWN)])
+def test_nodes_tell_their_region_where_the_name_of_their_zone_does_not(region: str, verdict: Verdict) -> None:
+    """AKS labels a node outside zones with zone 0. Which machines there are elsewhere isn't known without a list."""
+    of_azure = {"topology.kubernetes.io/zone": "0", "topology.kubernetes.io/region": "eastus"}
+    there = json.loads(json.dumps(KARPENTERS))
+    there["metadata"]["labels"] |= of_azure
+    spec = pod_spec(gpus=1) | {"nodeSelector": {"topology.kubernetes.io/region": region}}
+    cluster = snapshot(there, deployment("a", ["n0"] if region == "eastus" else [""], spec, **SURGING), [pool(FAMILY)])
+    assert answer(cluster, RolloutSettings(workloads=("Deployment/ml/a",), runs=1)).verdict is verdict
+
+
 def node_claim(node_name: str = "", *, pool_name: str = "gpu", **metadata: Any) -> Item:
     """A machine of one GPU, launched for another team's pods."""
     taint = {"key": "team", "value": "blue", "effect": "NoSchedule"}

@@ -224,6 +224,17 @@ def test_the_first_node_of_a_zone_has_the_limit_of_its_pool(pool: str) -> None:
     assert refused.tolist() == [True, False, pool == "gpu", pool == "gpu"]
 
 
+@pytest.mark.parametrize("counts", [(1, 3), (3, 1)])
+def test_of_nodes_that_are_alike_the_lowest_limit_is_that_of_a_new_one(counts: tuple[int, int]) -> None:
+    nodes = [node(f"n-{number}", pool="gpu", zone="a") for number in range(2)]
+    found = snapshot(*nodes, storage_class(), *(limits(f"n-{number}", count) for number, count in enumerate(counts)))
+    cluster = Cluster(found).grown((bare_copy(found.nodes[0], "new"),))
+    two = pod_spec(volumes=[{**scratch()["volumes"][0], "name": name} for name in ("x", "y")])
+    (asked,) = snapshot(pod("asked", two)).pods
+    refused = Volumes(cluster).over_limit(compile_shape(cluster, asked.namespace, asked.labels, asked.spec).storage)
+    assert refused.tolist() == [counts[0] == 1, counts[1] == 1, True]
+
+
 def test_volumes_of_in_tree_plugins_count_as_their_csi_drivers() -> None:
     def disk(name: str) -> Item:
         return pod_spec(volumes=[{"name": "d", "gcePersistentDisk": {"pdName": name, "readOnly": True}}])
