@@ -112,7 +112,7 @@ class Watched:
 
 @contextmanager
 def watched(folder: Path) -> Iterator[Watched]:
-    living = LivingCluster(bookmark_seconds=0.02)
+    living = LivingCluster(bookmark_seconds=1.0)
     with api_server(living.play) as (configuration, _):
         reader = LiveReader("test", timing=QUICK, connect=lambda name: Connection(configuration, name=name))
         reader._connection.pace.most_per_minute = 1_000_000

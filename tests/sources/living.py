@@ -54,7 +54,10 @@ class LivingCluster:
         self._oldest = dict.fromkeys(self.kinds, 0)
         self._pages: dict[str, tuple[int, list[bytes]]] = {}
         self._numbers = itertools.count()
-        self._news = threading.Condition()
+        self._lock = threading.RLock()
+        # One for each path: an event wakes those who watch its kind. Were all woken, each would send a bookmark for each event of
+        # any kind, more than a busy machine reads.
+        self._news = {path: threading.Condition(self._lock) for path in self.kinds}
         self._cuts = 0
         self.watching: dict[str, int] = dict.fromkeys(self.kinds, 0)
 
@@ -62,15 +65,15 @@ class LivingCluster:
     def put(self, item: Item) -> None:
         """An object as it is now; new or changed."""
         path, key = path_of_item(item), _key(item)
-        with self._news:
+        with self._lock:
             is_new = key not in self._objects[path]
             self._tell(path, "ADDED" if is_new else "MODIFIED", item)
             self._objects[path][key] = json.dumps(item).encode()
-            self._news.notify_all()
+            self._news[path].notify_all()
 
     def put_many(self, items: Iterator[Item] | list[Item]) -> None:
         """Objects that are there from the beginning: no events."""
-        with self._news:
+        with self._lock:
             for item in items:
                 self.version += 1
                 item["metadata"]["resourceVersion"] = str(self.version)
@@ -78,10 +81,10 @@ class LivingCluster:
 
     def delete(self, item: Item) -> None:
         path = path_of_item(item)
-        with self._news:
+        with self._lock:
             if self._objects[path].pop(_key(item), None) is not None:
                 self._tell(path, "DELETED", item)
-                self._news.notify_all()
+                self._news[path].notify_all()
 
     def _tell(self, path: str, event: str, item: Item) -> None:
         self.version += 1
@@ -91,7 +94,7 @@ class LivingCluster:
 
     def compact(self) -> None:
         """Forget all events: whoever watches from before has to list anew. Watches that run are cut."""
-        with self._news:
+        with self._lock:
             self.version += 1
             for path in self.kinds:
                 self._log[path].clear()
@@ -100,13 +103,14 @@ class LivingCluster:
 
     def cut(self) -> None:
         """Break every watch off, in the middle of whatever is sent."""
-        with self._news:
+        with self._lock:
             self._cuts += 1
-            self._news.notify_all()
+            for news in self._news.values():
+                news.notify_all()
 
     def go_back(self) -> None:
         """A restored backup: resourceVersions are smaller than they were."""
-        with self._news:
+        with self._lock:
             self.version = 1
             for path in self.kinds:
                 self._log[path].clear()
@@ -127,7 +131,7 @@ class LivingCluster:
 
     def _list(self, asked: Asked) -> Answer:
         token = asked.query.get("continue", "")
-        with self._news:
+        with self._lock:
             if token:
                 if token not in self._pages:
                     return status(410, "The provided continue parameter is too old", reason="Expired")
@@ -165,11 +169,11 @@ class LivingCluster:
         self.watching[path] += 1
         try:
             while time.monotonic() < deadline:
-                with self._news:
+                with self._lock:
                     log = self._log[path]
                     fresh = [line for at, line in log[place if place <= len(log) else 0 :] if at > version]
                     if not fresh and self._cuts == cuts:
-                        self._news.wait(self.bookmark_seconds)
+                        self._news[path].wait(self.bookmark_seconds)
                         log = self._log[path]
                         fresh = [line for at, line in log if at > version]
                     place = len(log)

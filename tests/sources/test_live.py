@@ -175,7 +175,7 @@ def test_too_old_a_version_is_listed_anew(cluster: LivingCluster) -> None:
         eventually(lambda: cluster.watching[PODS] == 1)
         cluster.put(pod("seen"))
         eventually(lambda: "seen" in names(reader.snapshot))
-        with cluster._news:  # what happens while nobody looks, and is forgotten
+        with cluster._lock:  # what happens while nobody looks, and is forgotten
             cluster._objects[PODS].pop("prod/p1")
         cluster.compact()
         eventually(lambda: "p1" not in names(reader.snapshot))
@@ -186,7 +186,7 @@ def test_a_restored_backup_is_noticed(cluster: LivingCluster) -> None:
     with reading(cluster.play) as (reader, asked):
         reader.wait(60)
         eventually(lambda: reader._picture.versions.get("Namespace", "") != "")
-        with cluster._news:
+        with cluster._lock:
             cluster._objects[PODS].pop("prod/p2")
         cluster.go_back()
         eventually(lambda: "p2" not in names(reader.snapshot))
