@@ -6,7 +6,7 @@ Evictions are asked for in the order of namespace and name, and again each tick 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 
 from planner.ground.records import dataclass, replace
@@ -60,6 +60,13 @@ def cordoned(node: Node) -> Node:
 def uncordoned(node: Node) -> Node:
     """`node` as ``kubectl uncordon`` and the node lifecycle controller leave it."""
     return replace(node, is_cordoned=False, taints=tuple(t for t in node.taints if t.key != TAINT_UNSCHEDULABLE))
+
+
+def with_uncordoned(cluster: Cluster, names: Collection[str] | None = None) -> Cluster:
+    """The cluster in which these nodes take pods again; all that are cordoned where none are named."""
+    is_there = any(node.is_cordoned and (names is None or node.name in names) for node in cluster.nodes)
+    nodes = (uncordoned(node) if names is None or node.name in names else node for node in cluster.nodes)
+    return cluster.with_nodes(tuple(nodes)) if is_there else cluster
 
 
 # ── coming to rest ───────────────────────────────────────────────────────────────────────────────────────────────────

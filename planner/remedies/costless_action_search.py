@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from itertools import product
 
+from planner.capacity.scale_up_simulation import waiting_shape
 from planner.ground import parallel_parts
 from planner.ground.errors import HeadroomError
 from planner.ground.records import replace
@@ -19,7 +20,7 @@ from planner.kubernetes.surge_and_unavailable import enough
 from planner.remedies import limits
 from planner.remedies import sequential_rollouts as in_turn
 from planner.remedies.lever_outcomes import LeveredCluster
-from planner.remedies.levers import strategy
+from planner.remedies.levers import pods, strategy
 from planner.remedies.levers.lending import keeps_replicas, may_preempt
 from planner.remedies.levers.quota import is_unstated
 from planner.remedies.make_room import room_made
@@ -30,6 +31,7 @@ from planner.remedies.plan_actions import (
     loan_measure,
     order_measure,
     quota_measure,
+    uncordon_measure,
     with_all,
 )
 from planner.remedies.player import PlanOutcome
@@ -66,6 +68,8 @@ class FreeMeasures:
             self._raise_quota(key)
             if not self.state.is_ready(key):
                 self._change_strategy(key)
+        if self.state.wants_room(key):
+            self._uncordon(key)
 
     def _change_strategy(self, key: str) -> bool:
         """Another strategy of its own, if one keeps enough pods Ready."""
@@ -144,6 +148,15 @@ class FreeMeasures:
                 self.state.take(key, [(measure, effect)])
                 return
 
+    def _uncordon(self, key: str) -> None:
+        with part():
+            run = self.state.seen(self.state.world.cluster, self.state.world.revision(key)).run
+        for way in pods.opened(self.state.world.cluster, waiting_shape(run, key) if run else None):
+            changes = [uncordon_measure(key, name) for name in way.opens]
+            if self.state.does(with_all(self.state.world, changes), [key]):
+                self.state.take(key, changes)
+                return
+
     def who_lends(self, wanting: Sequence[str]) -> list[tuple[str, list[Change]]]:
         """What others feel that lend, of each workload; moves come before that. In a large cluster no workload is asked any more once none
         could for so many in a row."""
@@ -183,11 +196,8 @@ class FreeMeasures:
         return self.state.wants_room(key) or (state.verdict is Verdict.STUCK and state.reason is Reason.QUOTA)
 
     def least(
-        self,
-        key: str,
-        worth: Callable[[Node], int] | None = None,
-        does: Callable[[PlanOutcome], bool] = lambda _: False,
-    ) -> tuple[PlanOutcome, ...]:
+        self, key: str, worth: Callable[[Node], int] | None = None, does: Callable[[PlanOutcome], bool] = lambda _: False
+    ) -> tuple[PlanOutcome, ...]:  # fmt: skip
         """Plans of the certificate's search for one workload, with what is adopted so far. `worth`: nodes are looked at too; `does`: one that
         is taken, beside which none that disturbs more is looked for."""
         if not self._may_be_lent_to(key):
@@ -272,13 +282,9 @@ class FreeMeasures:
         cluster, workloads = self.state.world.cluster, workloads_by_key(self.state.world.cluster)
         turns = [shape_of(cluster, workloads[turn]) for turn in (*self.state.turns, key)]
         waiting = dict.fromkeys(workload_keys(cluster.snapshot)[cluster.snapshot.pods[i].uid] for i in cluster.waiting)
-        others = (
-            workloads[pending_key]
-            for pending_key in waiting
-            if pending_key in workloads and pending_key != key and pending_key not in self.state.turns
-        )
+        others = waiting.keys() & workloads.keys() - {key, *self.state.turns}
         return [
-            workload for workload in others
+            workload for workload in (workloads[other] for other in waiting if other in others)
             if workload.traits.surges_freely and keeps_replicas(cluster.snapshot, workload, 0)
             and not may_preempt(shape_of(cluster, workload), turns)
             and not any(cluster.snapshot.pods[i].holds_room for i in pods_of(cluster, workload))

@@ -7,6 +7,7 @@ from dataclasses import field
 from functools import cached_property
 from typing import Any
 
+from planner.capacity.eviction_simulation import with_uncordoned
 from planner.ground.errors import HeadroomError
 from planner.ground.records import Record, replace
 from planner.ground.words import Text
@@ -27,9 +28,7 @@ from planner.scheduling.cluster import Cluster
 def own_rollout(verdict: Verdict, reason: Reason, headline: str, lowest: int, replicas: int) -> OwnRollout:
     """One of which no more is said than the headline."""
     sentence = Text(headline)
-    return OwnRollout(
-        verdict=verdict, reason=reason, sentence=sentence, headline=sentence, lowest_ready=lowest, replicas=replicas
-    )
+    return OwnRollout(verdict=verdict, reason=reason, sentence=sentence, headline=sentence, lowest_ready=lowest, replicas=replicas)  # fmt: skip
 
 
 class _Played:
@@ -43,10 +42,12 @@ class _Played:
 
 
 def _played_with(
-    _: Snapshot, base: Same[Cluster], quotas: frozenset[tuple[tuple[str, str, str], int]], likes: tuple[Same[Node], ...]
-) -> _Played:
+    _: Snapshot, base: Same[Cluster], quotas: frozenset[tuple[tuple[str, str, str], int]], likes: tuple[Same[Node], ...],
+    opens: frozenset[str],
+) -> _Played:  # fmt: skip
     """What levers make of a cluster: the same make the same, where the same is played."""
-    return _Played(with_more_nodes(quota.with_bounds(base.value, dict(quotas)), [like.value for like in likes]))
+    bounded = quota.with_bounds(with_uncordoned(base.value, opens), dict(quotas))
+    return _Played(with_more_nodes(bounded, [like.value for like in likes]))
 
 
 class LeveredCluster(Record, kw_only=False, eq=False, dict=True):
@@ -56,6 +57,7 @@ class LeveredCluster(Record, kw_only=False, eq=False, dict=True):
     ----------
     base : the cluster without them, once pods were moved
     quotas : namespace, quota and resource → what it lets in
+    opens : names of cordoned nodes that take pods again
     loans : workload → who is scaled to what while it rolls out
     turns : workload → who is rolled out before it, in that order, and what share each keeps
     """
@@ -64,6 +66,7 @@ class LeveredCluster(Record, kw_only=False, eq=False, dict=True):
     strategies: Mapping[str, Strategy] = EMPTY
     quotas: quota.Bounds = field(default_factory=dict)
     nodes: tuple[MoreNodes, ...] = ()
+    opens: frozenset[str] = frozenset()
     loans: Mapping[str, Mapping[str, int]] = EMPTY
     turns: Mapping[str, tuple[tuple[str, ...], float]] = EMPTY
 
@@ -75,7 +78,7 @@ class LeveredCluster(Record, kw_only=False, eq=False, dict=True):
     def _played(self) -> _Played:
         snapshot, likes = self.base.snapshot, tuple(map(Same, self.likes))  # strategies are the revisions' matter
         quotas = frozenset(self.quotas.items())
-        return snapshot.derived.while_held(_played_with, snapshot, Same(self.base), quotas, likes)
+        return snapshot.derived.while_held(_played_with, snapshot, Same(self.base), quotas, likes, self.opens)
 
     @property
     def likes(self) -> list[Node]:
@@ -89,12 +92,14 @@ class LeveredCluster(Record, kw_only=False, eq=False, dict=True):
         after = workload if strategy is None else replace(workload, strategy=strategy)
         return Revision(before=workload, after=after, has_new_template=True)
 
-    def more(self, nodes: tuple[MoreNodes, ...] = (), **levers: Mapping[Any, Any]) -> LeveredCluster:
-        """With these beside what is applied already, or in its place: `nodes`, or more of a field of its name."""
+    def more(
+        self, nodes: tuple[MoreNodes, ...] = (), opens: Iterable[str] = (), **levers: Mapping[Any, Any]
+    ) -> LeveredCluster:
+        """With these beside what is applied already, or in its place: `nodes`, `opens`, or more of a field of its name."""
         merged: dict[str, Any] = {name: {**getattr(self, name), **more} for name, more in levers.items()}
-        other = replace(self, nodes=(*self.nodes, *nodes), **merged)
+        other = replace(self, nodes=(*self.nodes, *nodes), opens=self.opens.union(opens), **merged)
         # The same cluster is handed on, not looked up: nobody may have this one by then, and what was played in it would be gone.
-        if not nodes and "quotas" not in levers and "_played" in self.__dict__:
+        if not nodes and not opens and "quotas" not in levers and "_played" in self.__dict__:
             other.__dict__["_played"] = self._played
         return other
 
@@ -133,9 +138,8 @@ class LeveredCluster(Record, kw_only=False, eq=False, dict=True):
         if run is None:
             return own_rollout(Verdict.STUCK, Reason.HOLD_AND_WAIT, "isn't through after them", 0, after.pods_wanted)
         lowest = run.lowest_ready(after.key)
-        return own_rollout(
-            Verdict.COMPLETES, Reason.NONE, stay_ready(lowest, after.pods_wanted), lowest, after.pods_wanted
-        )
+        stay = stay_ready(lowest, after.pods_wanted)
+        return own_rollout(Verdict.COMPLETES, Reason.NONE, stay, lowest, after.pods_wanted)
 
     def lent(self, key: str) -> tuple[Revision, ...]:
         """Workloads that are scaled down while it rolls out."""

@@ -394,31 +394,18 @@ def _described(
     is_sure = is_proven(doubts, ())
     is_least = plan.moves.is_proven and plan.moves.is_most and holds
     room_plan = MadeRoom(
-        sentence=Text(),
-        waiting=len(pod_numbers),
-        least=least,
-        moves=tuple(moves),
-        starts=tuple(starts),
-        left=_still_pending(cluster, left, plan),
-        kept=tuple(
+        sentence=Text(), waiting=len(pod_numbers), least=least, moves=tuple(moves), starts=tuple(starts),
+        left=_still_pending(cluster, left, plan), kept=tuple(
             Kept(pods=number, why=why, whose=movable_pods.unknown if why is Stays.UNKNOWN_OWNER else ())
             for why, number in Counter(movable_pods.stays).most_common()
-        ),
-        weight=plan.moves.weight / unit if holds else 0.0,
-        at_least=max(0.0, plan.moves.at_least) / unit,
-        is_least=is_least,
-        is_proven=is_least and is_sure,
-        is_most=plan.moves.is_most and (holds or not plan.moves.hosts) and is_sure,
-        draws=len(plan.replays),
-        held=plan.held,
+        ), weight=plan.moves.weight / unit if holds else 0.0, at_least=max(0.0, plan.moves.at_least) / unit,
+        is_least=is_least, is_proven=is_least and is_sure, is_most=plan.moves.is_most and (holds or not plan.moves.hosts) and is_sure,
+        draws=len(plan.replays), held=plan.held,
         seconds=first.seconds + sum(moving.in_turn(act, pods) for act in first.acts) if holds else 0.0,
         steps=moving.steps(cluster, plan, keys, named, is_of_places=is_of_places) if holds and plan.stages else (),
         curve=tuple(Places(places=i, moves=cost / unit) for i, cost in enumerate(plan.moves.curve * is_of_places, 1)),
-        queued=put.queued,
-        unread=_unread(today),
-        asks_no_quota=bool(what.shape) and kueue_managed_pods.is_there(today),
-        doubts=doubts,
-    )
+        queued=put.queued, unread=_unread(today), asks_no_quota=bool(what.shape) and kueue_managed_pods.is_there(today), doubts=doubts,
+    )  # fmt: skip
     keeps = "keeps back" if put.is_queue_known else "may keep back"
     more = f"; Kueue {keeps} {count(sum(pending.pods for pending in put.queued), 'pod')}" if put.queued else ""
     return replace(room_plan, sentence=Text(f"{_sentence(room_plan, is_of_places=is_of_places)}{more}"))

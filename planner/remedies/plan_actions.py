@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from enum import StrEnum
 from functools import partial
+from typing import Final
 
 from planner.ground import table_formats
 from planner.ground.quantity import format_amount
@@ -17,6 +18,7 @@ from planner.kubernetes.workload_kinds import ROLLING_UPDATE
 from planner.pricing.added_nodes import priced
 from planner.remedies.lever_outcomes import LeveredCluster
 from planner.remedies.levers import quota, user_change_steps
+from planner.remedies.levers.pods import uncordoning
 from planner.remedies.levers.strategy import as_change
 
 
@@ -25,8 +27,14 @@ class MeasureKind(StrEnum):
     QUOTA = "quota"
     ORDER = "order"  # others rolled out before it
     LEND = "lend"  # others scaled down while it rolls out
+    UNCORDON = "uncordon"  # nodes that take pods again
     MOVES = "moves"  # pods evicted, so that those that wait find room
     NODES = "nodes"
+
+
+FOR_ALL: Final = frozenset(
+    {MeasureKind.UNCORDON, MeasureKind.MOVES, MeasureKind.NODES}
+)  # room that any rollout may take
 
 
 class Measure(Record):
@@ -102,6 +110,16 @@ def quota_measure(snapshot: Snapshot, key: str, hard: Sequence[tuple[str, str, i
         command=shell_commands.chain(step.commands), undo=shell_commands.chain(step.undo),
     )  # fmt: skip
     return measure, partial(LeveredCluster.more, quotas={(space, name, key): amount for name, key, amount in hard})
+
+
+def uncordon_measure(key: str, name: str) -> Change:
+    """That a cordoned node takes pods again, as a measure."""
+    step = uncordoning([name])
+    measure = Measure(
+        kind=MeasureKind.UNCORDON, what=Text(f"{step.what}, for {short_name(key)}"), workload=key, makes=(), change=f"uncordon:{name}",
+        command=step.commands[0], undo=step.undo[0],
+    )  # fmt: skip
+    return measure, partial(LeveredCluster.more, opens=[name])
 
 
 def loan_measure(whose: Sequence[str], lent: Iterable[tuple[Workload, int]], waiting: Collection[str]) -> Measure:

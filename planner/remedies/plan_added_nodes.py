@@ -8,6 +8,7 @@ from functools import cached_property, partial
 from itertools import product
 from typing import Any, Final
 
+from planner.capacity.eviction_simulation import with_uncordoned
 from planner.capacity.node_count_lower_bound import LeastNodes, least_nodes
 from planner.capacity.node_pools import capacity_of, pool_key
 from planner.ground.records import Record, replace
@@ -245,7 +246,7 @@ class SpareNodes:
 
         if self.uncounted:
             return LeastNodes(nodes=0, usd_per_month=0.0)
-        return least_nodes(self.state.today.cluster, self.state.today.revision(key).after, price)
+        return least_nodes(with_uncordoned(self.state.today.cluster), self.state.today.revision(key).after, price)
 
 
 def pool_of(node: Node) -> str:

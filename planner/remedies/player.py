@@ -183,15 +183,13 @@ class Player:
         price = self._price(plan, rolling, staying_nodes)
         seconds = round(rolling + self._arrival(plan), _PRECISION)
         disturbed = self._lent_disturbed(plan) + preempted
-        quotas = (
-            tuple(quota.binding_quotas(self.case.cluster.snapshot, run, self.case.namespaces)) if plan.quota else ()
-        )
+        binding = quota.binding_quotas(self.case.cluster.snapshot, run, self.case.namespaces) if plan.quota else ()
         old_pods = sum(self._best(place, way)[2] for place, way in enumerate(self.knobs.ways_of(plan)))
         return PlanOutcome(
             plan=plan, completes=True, is_proven=is_sure, costs=self._costs(
                 tuple(-ready_count for ready_count in lowest), rolling, plan, disturbed, old_pods, price),
             lowest=lowest, seconds=seconds, usd=None if price is None else round(price.usd, _PRECISION), price=price,
-            quotas=quotas, nodes=self.knobs.more_nodes(plan, staying_nodes), arrival_seconds=self._arrival(plan),
+            quotas=tuple(binding), nodes=self.knobs.more_nodes(plan, staying_nodes), arrival_seconds=self._arrival(plan),
             disturbed=disturbed, left=old_pods, preempted=preempted, down_seconds=down, run=run, revisions=tuple(revisions),
             lent=tuple(lent),
         )  # fmt: skip
@@ -214,9 +212,7 @@ class Player:
         is the certificate's (`pareto_plans_report`)."""
         if self._may_be_moved or not holds_in_every_placement(run, changes):
             return False
-        if any(
-            lending.may_be_moved(cluster.snapshot, lender.workload, replicas_left) for lender, replicas_left in lent
-        ):
+        if any(lending.may_be_moved(cluster.snapshot, lender.workload, replicas) for lender, replicas in lent):
             return False
         clocks = on_other_clocks(cluster, changes, run, seed=self.case.seed)
         return clocks.is_proven and not clocks.sentence
@@ -232,7 +228,7 @@ class Player:
         if len(self.case.revisions) != 1:
             return False
         way = self.knobs.ways[0][plan.ways[0]]
-        if way.replicas is not None or way.template is not None:
+        if way.replicas is not None or way.opens or way.template is not None:
             return False
         if key not in self._room:
             room = RoomWhenEmpty.of(self.case.run, self.case.revisions[0])
@@ -243,16 +239,16 @@ class Player:
         """Whether, whatever its way is, the only change's new pods don't fit beside those that stay where they are in any run of the plan."""
         if len(self.case.revisions) != 1 or plan.moves or self.case.cluster.later:
             return False
-        if any(way.happenings or way.template is not None for way in self.knobs.ways[0]):  # others may be sent away
+        # others may be sent away, or nodes opened
+        if any(way.happenings or way.opens or way.template is not None for way in self.knobs.ways[0]):
             return False
         lent = {lender.workload.key for lender, _ in self._lent(plan)}
         key = (plan.nodes, *sorted(lent))
         if key not in self._lacking:
             cluster, after = self._cluster(plan), self.case.revisions[0].after
             kept = np.zeros_like(cluster.allocatable)
-            kept[:, : self.case.cluster.node_count] = sum(
-                held for own, held in self._staying.items() if own not in lent
-            )
+            staying_amounts = (held for own, held in self._staying.items() if own not in lent)
+            kept[:, : self.case.cluster.node_count] = sum(staying_amounts)
             self._lacking[key] = RoomWhenEmpty.of(self.case.run, self.case.revisions[0]).is_short(cluster, after, kept)
         return self._lacking[key]
 

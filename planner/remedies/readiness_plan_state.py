@@ -20,7 +20,7 @@ from planner.pricing.price_book import PriceBook
 from planner.remedies import limits
 from planner.remedies.lever_outcomes import LeveredCluster
 from planner.remedies.levers.nodes import MoreNodes
-from planner.remedies.plan_actions import Change, Effect, Measure, MeasureKind, strategy_measure
+from planner.remedies.plan_actions import FOR_ALL, Change, Effect, Measure, MeasureKind, strategy_measure
 from planner.remedies.ways_out import find_remedies, preference
 from planner.rollout.answers import GROWING_REASONS, Remedy, RemedyKind, Verdict
 from planner.rollout.prepared_change import pod_times_of
@@ -110,7 +110,7 @@ class PlanState:
             keys = [key]
             if measure.kind is MeasureKind.QUOTA:
                 keys = [state for state in self.states if state.split("/")[1] == space]
-            if measure.kind is MeasureKind.NODES:
+            if measure.kind in FOR_ALL:
                 keys = [state for state in self.states if not self.is_ready(state)]
             self.adopt(measure, effect, keys)
 

@@ -13,7 +13,7 @@ from planner.kubernetes.owners import Unjudged, unjudged
 from planner.kubernetes.workload_kinds import several
 from planner.remedies import limits
 from planner.remedies.costless_action_search import FreeMeasures
-from planner.remedies.plan_actions import Change, Measure, MeasureKind, with_all
+from planner.remedies.plan_actions import FOR_ALL, Change, Measure, MeasureKind, with_all
 from planner.remedies.plan_added_nodes import COUNTING, SpareNodes, total_of
 from planner.remedies.readiness_plan_state import Aims, PlanState
 from planner.remedies.sequential_rollouts import RolloutTurn, playable_order
@@ -143,7 +143,7 @@ class Planner:
         if not taken:
             return dict(before)
         world = with_all(self.state.today, (*base, *taken))
-        is_of_all = any(measure.kind in (MeasureKind.NODES, MeasureKind.MOVES) for measure, _ in taken)
+        is_of_all = any(measure.kind in FOR_ALL for measure, _ in taken)
         own = {measure.workload for measure, _ in taken}
         spaces = {measure.workload.split("/")[1] for measure, _ in taken if measure.kind is MeasureKind.QUOTA}
         return before | world.states([key for key in before if is_of_all or key in own or key.split("/")[1] in spaces])
@@ -330,7 +330,7 @@ def _changes(measures: Sequence[Measure]) -> list[str]:
     """``two strategy changes``, ``one larger quota``, ``two loans``: others scaled down for a while."""
     names = {
         MeasureKind.STRATEGY: "strategy change", MeasureKind.QUOTA: "larger quota", MeasureKind.ORDER: "later turn",
-        MeasureKind.LEND: "loan",
+        MeasureKind.LEND: "loan", MeasureKind.UNCORDON: "uncordoned node",
     }  # fmt: skip
     means = {MeasureKind.ORDER: " (after other rollouts)", MeasureKind.LEND: " (others scaled down for a while)"}
     counts = [(sum(measure.kind is kind for measure in measures), kind) for kind in names]

@@ -162,32 +162,18 @@ def rollout(
     )
     ties = ties_beside(ties, doubts, findings)
     rollout_result = RolloutResult(
-        verdict=shown.verdict,
-        reason=shown.reason,
-        sentence=sentence,
-        but=Text(but),
-        headline=headline,
-        workloads=parts,
-        ticks=run.ticks,
-        seconds=max(run.waited[p.workload] + p.seconds for p in parts),
-        peak_held=telling.peak_held(run),
-        capacity=telling.capacity_of(cluster),
-        pending=pending,
-        timeline=parts[0].timeline,
-        placement=telling.placement_of(run),
+        verdict=shown.verdict, reason=shown.reason, sentence=sentence, but=Text(but), headline=headline, workloads=parts, ticks=run.ticks,
+        seconds=max(run.waited[p.workload] + p.seconds for p in parts), peak_held=telling.peak_held(run),
+        capacity=telling.capacity_of(cluster), pending=pending, timeline=parts[0].timeline, placement=telling.placement_of(run),
         ties=ties if scenario.runs or not is_open(cluster, prepared.revisions, run) else None,
-        remedies=tuple(remedies),
-        volume_cures=cures,
-        findings=tuple(finding for finding in findings if finding.severity is not Severity.ERROR),
-        doubts=each_once(doubts),
-        preempted=preemption_findings(run, prepared.revisions),
-        in_flight=tuple(
+        remedies=tuple(remedies), volume_cures=cures, findings=tuple(f for f in findings if f.severity is not Severity.ERROR),
+        doubts=each_once(doubts), preempted=preemption_findings(run, prepared.revisions), in_flight=tuple(
             OtherInFlight(workload=of.key, since=of.since, is_overdue=of.is_overdue, sentence=told_of(cluster, of))
             for of in run.others
         ),
         meanwhile=event_outcomes(planned, run, first, seed=scenario.seed, is_asked=scenario.runs > 0),
         apply=telling.applied_changes(prepared.snapshot, scenario, planned.asked),
-    )
+    )  # fmt: skip
     if stuck is not None and pools and stuck.reason in GROWING_REASONS and is_evicting:
         unknown.append((stuck.workload, Unknown(what=GROWTH_BESIDE, may_help=True, fix=_QUEUES)))
     elif stuck is not None and pools and stuck.reason in GROWING_REASONS:

@@ -28,9 +28,8 @@ def find_remedies(
     place = next(i for i, r in enumerate(revisions) if r.after.key == key)
     if is_refused(run, revisions[place]):
         return  # in any order, with any strategy, and wherever there is room
-    case = StuckRollout(
-        cluster, revisions, place, run, why, pod_times, seed, grown, [] if reached is None else reached, arrival
-    )
+    reached = [] if reached is None else reached
+    case = StuckRollout(cluster, revisions, place, run, why, pod_times, seed, grown, reached, arrival)
     if case.workload.owner is not None:
         kinds &= _LEAVES_IT
     if any(revision.queued is not None for revision in revisions):  # Kueue was asked for today's strategy only
@@ -75,14 +74,14 @@ VOLUME_CURES: Final = frozenset(
 )
 ONCE_STUCK: Final = VOLUME_CURES | {RemedyKind.NODE_BACK, RemedyKind.FORCE_DELETE}
 _LEAVES_IT: Final = frozenset(
-    {RemedyKind.WAIT, RemedyKind.FREE_CAPACITY, RemedyKind.RAISE_QUOTA, RemedyKind.ADD_NODE, RemedyKind.DRAIN_NODE, RemedyKind.CORDON_NODE,
-     RemedyKind.NODE_BACK, RemedyKind.FORCE_DELETE}
+    {RemedyKind.WAIT, RemedyKind.FREE_CAPACITY, RemedyKind.RAISE_QUOTA, RemedyKind.ADD_NODE, RemedyKind.UNCORDON, RemedyKind.DRAIN_NODE,
+     RemedyKind.CORDON_NODE, RemedyKind.NODE_BACK, RemedyKind.FORCE_DELETE}
 )  # fmt: skip
 """Those that set nothing on the workload itself: what another object made is set back by that one's controller."""
 
 # Among equals in cost: what is simplest to do and to undo.
 _PREFERRED = (
-    RemedyKind.WAIT, RemedyKind.SWITCH_STRATEGY, RemedyKind.DELETE_PODS, RemedyKind.FIX_SELECTOR, RemedyKind.SAME_NODE,
+    RemedyKind.WAIT, RemedyKind.SWITCH_STRATEGY, RemedyKind.UNCORDON, RemedyKind.DELETE_PODS, RemedyKind.FIX_SELECTOR, RemedyKind.SAME_NODE,
     RemedyKind.NODE_BACK, RemedyKind.SCALE_DOWN_FIRST, RemedyKind.FREE_CAPACITY, RemedyKind.RAISE_QUOTA, RemedyKind.SMALLER_REQUEST,
     RemedyKind.RECREATE, RemedyKind.CORDON_NODE, RemedyKind.DRAIN_NODE, RemedyKind.SCALE_TO_ZERO, RemedyKind.FORCE_DELETE,
     RemedyKind.ADD_NODE,
@@ -104,6 +103,11 @@ _SEARCHES: tuple[tuple[frozenset[RemedyKind], _Search, Collection[Reason] | None
     (frozenset({RemedyKind.WAIT}), order.ways_out, None),
     (frozenset({RemedyKind.SWITCH_STRATEGY}), strategy.ways_out, None),
     (frozenset({RemedyKind.RECREATE}), strategy.recreated, None),
+    (
+        frozenset({RemedyKind.UNCORDON}),
+        pods.uncordoned,
+        GROWING_REASONS,
+    ),
     (frozenset({RemedyKind.SCALE_DOWN_FIRST}), lending.own_pods, _HELD),
     (frozenset({RemedyKind.ADD_NODE}), nodes.ways_out, GROWING_REASONS),
     (frozenset({RemedyKind.SMALLER_REQUEST}), template.smaller_request, _SHORT),

@@ -133,6 +133,7 @@ class RemedyKind(StrEnum):
     DRAIN_NODE = "drain_node"  # of the node that has the volume, once it is stuck
     CORDON_NODE = "cordon_node"  # the same for the pods that hold the volume alone
     SCALE_TO_ZERO = "scale_to_zero"  # and back, once it is stuck
+    UNCORDON = "uncordon"  # nodes that take pods again
     NODE_BACK = "node_back"  # a node that doesn't answer does again
     FORCE_DELETE = "force_delete"  # pods on a node that doesn't answer
 

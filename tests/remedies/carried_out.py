@@ -15,8 +15,9 @@ from planner.capacity.eviction_simulation import at_rest
 from planner.capacity.node_pools import pool_key
 from planner.capacity.what_if import apply as what_if
 from planner.capacity.what_if_syntax import parse_change
+from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
-from planner.kubernetes.object_records import Snapshot, Workload
+from planner.kubernetes.object_records import Snapshot, Taint, Workload
 from planner.rollout.answers import Step
 from planner.rollout.prepared_change import Scenario, prepare
 from planner.rollout.run import Revision, simulate
@@ -111,6 +112,9 @@ class Carried:
             return self._quota(key, json.loads(patch)) if key.startswith("ResourceQuota/") else self.roll(
                 WorkloadChange(workload=key, patch=patch, new_revision=False)
             )  # fmt: skip
+        if words[1] in ("cordon", "uncordon"):
+            names = {word.removeprefix("node/") for word in words[2:]}
+            return self._cordon(names, is_cordoned=words[1] == "cordon")
         raise NotCarriedOut(f"nothing here knows {command}")
 
     # ── how ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -151,6 +155,18 @@ class Carried:
         for resource, amount in patch["spec"]["hard"].items():
             self._what_if(f"quota:{space}/{name}={resource}:{amount}")
 
+    def _cordon(self, names: set[str], *, is_cordoned: bool) -> None:
+        """``spec.unschedulable``, and the taint that the node lifecycle controller sets and takes off with it."""
+        key = "node.kubernetes.io/unschedulable"
+        taints = (Taint(key=key, value="", effect="NoSchedule"),) if is_cordoned else ()
+        nodes = tuple(
+            replace(node, is_cordoned=is_cordoned, taints=(*(t for t in node.taints if t.key != key), *taints))
+            if node.name in names
+            else node
+            for node in self.snapshot.nodes
+        )
+        self.snapshot = replace(self.snapshot, nodes=nodes)
+
     def _resize(self, pool: str, wanted: int) -> None:
         mine = [node.name for node in self.snapshot.nodes if pool_key(node) == pool]
         if wanted >= len(mine):
@@ -175,5 +191,6 @@ def settings_of(snapshot: Snapshot) -> dict[str, object]:
         one.key: (one.replicas, one.strategy, one.template.spec) for one in snapshot.workloads if one.traits.rolls_out
     }
     found |= {f"quota {one.namespace}/{one.name}": one.hard for one in snapshot.resource_quotas}
+    found["cordoned"] = sorted(node.name for node in snapshot.nodes if node.is_cordoned)
     found |= {f"pool {pool}": number for pool, number in Counter(map(pool_key, snapshot.nodes)).items()}
     return found

@@ -65,6 +65,10 @@ CASES: list[tuple[set[RemedyKind], Snapshot, WorkloadChange]] = [
         {RemedyKind.DELETE_PODS}, read_items(WAYS["trap"]["items"]),
         WorkloadChange(workload=f"StatefulSet/{TRAP['metadata']['namespace']}/{TRAP['metadata']['name']}", patch=json.dumps({"spec": TRAP["spec"]})),
     ),
+    (
+        {RemedyKind.UNCORDON}, snapshot(GPU, node("gpu-1", gpus=1, cordoned=True), worker("gpu-0", "gpu-0")),
+        WorkloadChange(workload=WORKER),
+    ),
     ({RemedyKind.WAIT}, beside_one_in_flight(), WorkloadChange(workload=WORKER)),
     (
         {RemedyKind.SMALLER_REQUEST}, ORDINALS,

@@ -73,9 +73,8 @@ def lenders(
         asks = pod_requests(other.template.spec)
         if other.owner is not None or (lacking and not any(name in asks for name in lacking)) or not may(other):
             continue
-        replicas_left = tuple(
-            n for n in range(other.replicas - 1, -1, -1) if keeps_replicas(cluster.snapshot, other, n)
-        )
+        fewer = range(other.replicas - 1, -1, -1)
+        replicas_left = tuple(number for number in fewer if keeps_replicas(cluster.snapshot, other, number))
         if replicas_left:
             candidates.append(Lender(workload=other, replicas=replicas_left, bound=_bound(cluster, other)))
     candidates.sort(key=lambda lender: (lender.bound, lender.workload.key))
@@ -131,10 +130,9 @@ def given_back(run: Run | None, lent: Iterable[tuple[Lender, int]]) -> list[bool
     for lender, replicas_left in lent:
         workload, shape = lender.workload, shape_of(run.simulation.cluster, lender.workload)
         # Those that only waited come back to wait, unless they may take the place of a new pod: then all need room.
-        may_preempt_new = may_preempt(shape, run.new_shapes.values())
-        wanted.append(
-            (shape, workload.replicas - replicas_left if may_preempt_new else lender.disturbed(replicas_left))
-        )
+        is_before_new = may_preempt(shape, run.new_shapes.values())
+        own = workload.replicas - replicas_left if is_before_new else lender.disturbed(replicas_left)
+        wanted.append((shape, own))
     return find_room(run, wanted)
 
 
@@ -201,16 +199,11 @@ def pods_of_others(case: StuckRollout) -> Iterator[Remedy]:
             is_lent = can_wait and all(given_back(run, [(lender, replicas_left)]))
             until = "while rolling out" if is_lent else "until there is other room"
             yield case.remedy(
-                LeverPosition(
-                    kind=RemedyKind.FREE_CAPACITY, title=f"{pods} of {other.namespace}/{other.name} fewer {until}"
-                ),
+                LeverPosition(kind=RemedyKind.FREE_CAPACITY, title=f"{pods} of {other.namespace}/{other.name} fewer {until}"),
                 f"{replicas_left:,} of {other.replicas:,} {other.namespace}/{other.name}; {case.at_worst(run)}{_autoscaled(case, other, replicas_left)}",
-                run,
-                first=(scale(other, replicas_left),),
-                last=(scale_back(other),) if is_lent else (),
-                disturbs=lender.disturbed(replicas_left),
-                lenders=1,
-            )
+                run, first=(scale(other, replicas_left),), last=(scale_back(other),) if is_lent else (),
+                disturbs=lender.disturbed(replicas_left), lenders=1,
+            )  # fmt: skip
             return
 
 
@@ -248,11 +241,8 @@ def rivals_at_rest(case: StuckRollout) -> Iterator[Remedy]:
         rivals_text = f"{len(others):,} workloads of others" if len(others) > limits.LENDERS_ALONE.most else names
         yield case.remedy(
             replace(position_of(workload, ONE_BY_ONE), kind=RemedyKind.FREE_CAPACITY, change=""),
-            f"{case.at_worst(run)}; without that, {names} may take the place of the first old pod",
-            run,
+            f"{case.at_worst(run)}; without that, {names} may take the place of the first old pod", run,
             title=f"{ONE_BY_ONE.title}, with {rivals_text} at 0 replicas {'meanwhile' if is_lent else 'until there is other room'}",
-            first=tuple(scale(rival, 0) for rival in others),
-            last=tuple(map(scale_back, others)) if is_lent else (),
-            disturbs=sum(lender.bound for lender in lent),
-            lenders=len(others),
-        )
+            first=tuple(scale(rival, 0) for rival in others), last=tuple(map(scale_back, others)) if is_lent else (),
+            disturbs=sum(lender.bound for lender in lent), lenders=len(others),
+        )  # fmt: skip

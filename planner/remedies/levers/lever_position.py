@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from planner.capacity.eviction_simulation import with_uncordoned
 from planner.ground.records import Record, replace
 from planner.kubernetes.object_records import Strategy, Template, Workload
 from planner.rollout.answers import RemedyKind, Step
@@ -21,7 +22,8 @@ class LeverPosition(Record, eq=False):
     patch : of its strategy or its template; `change`: the same as ``--change`` has it, "" where that has no words for it
     replicas : to which it is scaled first, and back afterwards
     happenings : to pods and nodes once it is stuck, as the step `then` does it; `last`: what is done when it is through
-    answers : nodes that don't answer today and do then
+    answers : nodes that don't answer today and do then; `opens`: nodes that are cordoned today and aren't from the beginning
+    first : what is done before the change
     events : the same as ``--then`` has it
     disturbs : pods of others that end for it
     kind, costs : of a way out, and what it costs in words, in which ``{}`` stands for how many pods are Ready
@@ -34,6 +36,8 @@ class LeverPosition(Record, eq=False):
     replicas: int | None = None
     happenings: tuple[Happening, ...] = ()
     answers: tuple[str, ...] = ()
+    opens: tuple[str, ...] = ()
+    first: Step | None = None
     events: str = ""
     then: Step | None = None
     last: tuple[Step, ...] = ()
@@ -54,6 +58,7 @@ class LeverPosition(Record, eq=False):
 
     def happens_to(self, cluster: Cluster) -> Cluster:
         """The cluster in which that happens."""
+        cluster = with_uncordoned(cluster, self.opens)
         if not self.happenings:
             return cluster
         heard = answering(cluster, self.answers) if self.answers else cluster

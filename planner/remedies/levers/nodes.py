@@ -139,13 +139,9 @@ def ways_out(case: StuckRollout) -> Iterator[Remedy]:
     most = min(nodes_wanted, limits.NODES.most)
     for templates in new_nodes(case.cluster, case.shape, case.reached):
         tried = [
-            (
-                new_node,
-                fewest(range(1, most + 1), partial(_with_nodes, case, like), case.holds, _awaited(case.cluster, like)),
-            )
-            for new_node in templates
-            for like in [new_node.template]
-        ]
+            (new, fewest(range(1, most + 1), partial(_with_nodes, case, new.template), case.holds, _awaited(case.cluster, new.template)))
+            for new in templates
+        ]  # fmt: skip
         enough = [(*fewest_nodes, new_node) for new_node, fewest_nodes in tried if fewest_nodes is not None]
         if not enough:
             if nodes_wanted > most:
@@ -161,19 +157,10 @@ def ways_out(case: StuckRollout) -> Iterator[Remedy]:
         yield case.remedy(
             LeverPosition(kind=RemedyKind.ADD_NODE, title=step.what),
             f"the strategy doesn't change ({case.at_worst(run)}); {_afterwards(count, more.kept)}",
-            run,
-            step=step,
-            extra_gpus=count * gpu_count(template),
-            extra_nodes=count,
-            node_template=template.name,
-            machine=more.machine,
-            place=more.place,
-            change=more.change,
-            is_kept=more.kept > 0,
-            kept_nodes=more.kept,
-            first_seconds=arrival,
-            arrival_seconds=arrival,
-        )
+            run, step=step, extra_gpus=count * gpu_count(template), extra_nodes=count, node_template=template.name,
+            machine=more.machine, place=more.place, change=more.change, is_kept=more.kept > 0, kept_nodes=more.kept,
+            first_seconds=arrival, arrival_seconds=arrival,
+        )  # fmt: skip
 
 
 def _with_nodes(case: StuckRollout, template: Node, count: int) -> Run | None:

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from math import ceil
 from typing import Final
 
+from planner.capacity.new_node_kinds import matching_when_in_use
+from planner.capacity.scale_up_simulation import waiting_shape
 from planner.capacity.timed_cluster_events import happening_of
 from planner.capacity.what_if_syntax import Change, ChangeKind, Later, text_of
 from planner.ground.errors import HeadroomError
@@ -16,18 +18,22 @@ from planner.ground.records import replace
 from planner.ground.well_known_names import TAINT_UNSCHEDULABLE
 from planner.ground.words import listing, plural
 from planner.kubernetes import shell_commands
+from planner.kubernetes.node_properties import is_ready
 from planner.kubernetes.object_records import Workload
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.workload_kinds import kind_in
+from planner.remedies import limits
 from planner.remedies.levers.lever_position import LeverPosition
 from planner.remedies.levers.stuck_rollout_trial import StuckRollout
 from planner.remedies.levers.user_change_steps import SCALE_SECONDS
-from planner.rollout.answers import Reason, Remedy, RemedyKind, Step
+from planner.rollout.answers import GROWING_REASONS, Reason, Remedy, RemedyKind, Step
+from planner.rollout.independent_actors import may_be_removed
 from planner.rollout.run import WHEN_AT_REST, Revision, Run
 from planner.rollout.silent_node_cures import silent_node_cures
 from planner.rollout.stuck_diagnosis import Impasse, volume_waits
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.scripted_event import Happening
+from planner.scheduling.shape import Shape
 
 _STEP_SECONDS: Final = 60  # between the end of the stuck rollout and what is done then, and from one to the next
 
@@ -51,11 +57,42 @@ def broken(case: StuckRollout) -> Iterator[Remedy]:
 
 
 def ways(cluster: Cluster, revision: Revision, run: Run, why: Impasse) -> Iterator[LeverPosition]:
-    """Of a rollout with pods that wait for a volume on another node, or for a node that doesn't answer."""
+    """Of a rollout with pods that wait for room, for a volume on another node, or for a node that doesn't answer."""
+    if why.reason in GROWING_REASONS:
+        yield from opened(cluster, waiting_shape(run, revision.after.key))
     if why.reason is Reason.VOLUME_ATTACHED:
         yield from _of_volumes(cluster, revision, run)
     if why.reason is Reason.SILENT_NODE:
         yield from _of_silent_nodes(revision, run)
+
+
+def opened(cluster: Cluster, shape: Shape | None) -> Iterator[LeverPosition]:
+    """Cordoned nodes that match the pod take pods again, each alone, then all of them; not those that don't answer or that a cloud takes away."""
+    matching = [cluster.nodes[place] for place in matching_when_in_use(cluster, shape)] if shape else []
+    shut = [node.name for node in matching if node.is_cordoned and is_ready(node) and not may_be_removed(node)]
+    yield from (_opening([name]) for name in shut[: limits.UNCORDONED.most])
+    if len(shut) > 1:
+        yield _opening(shut)
+
+
+def _opening(names: Sequence[str]) -> LeverPosition:
+    step, change = uncordoning(names), ";".join(map("uncordon:{}".format, names))
+    return LeverPosition(kind=RemedyKind.UNCORDON, title=step.what, opens=tuple(names), first=step, change=change)
+
+
+def uncordoning(names: Sequence[str]) -> Step:
+    """``kubectl uncordon`` of these nodes; why they are cordoned only a user knows."""
+    what = f"Uncordon {plural(len(names), 'node')} {listing(names)}, if nothing is being repaired there"
+    return Step(what=what, commands=(shell_commands.uncordon(*names),), undo=(shell_commands.cordon(*names),))
+
+
+def uncordoned(case: StuckRollout) -> Iterator[Remedy]:
+    """One cordoned node that takes pods again, or as many as none can be left out of."""
+    names = next((way.opens for way in opened(case.cluster, case.shape) if case.in_way(way)), ())
+    for name in names if 1 < len(names) <= limits.UNCORDONED.most else ():
+        fewer = tuple(other for other in names if other != name)
+        names = fewer if fewer and case.in_way(_opening(fewer)) else names
+    yield from case.first_of([_opening(names)] if names else [])
 
 
 # ── a volume that one node has at a time ─────────────────────────────────────────────────────────────────────────────

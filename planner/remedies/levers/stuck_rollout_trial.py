@@ -159,27 +159,16 @@ class StuckRollout(Record, kw_only=False, eq=False, dict=True):
         back = [*after_change(self.revision, way), *last]
         # What is lent, and what has to be done in its time, is no cure by itself.
         is_whole = bool(first or way.then) or way.replicas is not None
+        on_failure = [undo for done_step in done if done_step.is_lent for undo in done_step.undo]
+        whole = shell_commands.chain(_commands(done), always=_commands(back), on_failure=on_failure)
         return Remedy(
-            kind=way.kind,
-            title=title or way.title,
-            sentence=Text(f"{sentence}; {ends_on_the_way(preempted)}" if preempted else sentence),
-            disturbs=disturbs + way.disturbs + preempted,
-            lowest_ready=self.lowest_ready(run),
-            replicas=self.workload.pods_wanted,
-            seconds=seconds + last_seconds,
-            patch_yaml=as_yaml(way.patch) if way.patch else "",
-            command=shell_commands.chain(
-                _commands(done),
-                always=_commands(back),
-                on_failure=[undo for done_step in done if done_step.is_lent for undo in done_step.undo],
-            )
-            if is_whole
-            else shell_commands.chain(_commands([*own, *([cure] if cure else [])])),
-            steps=(*done, *back),
-            is_proven=holds_in_every_placement(run.whole(), run.revisions),
-            events=way.events,
+            kind=way.kind, title=title or way.title, sentence=Text(f"{sentence}; {ends_on_the_way(preempted)}" if preempted else sentence),
+            disturbs=disturbs + way.disturbs + preempted, lowest_ready=self.lowest_ready(run), replicas=self.workload.pods_wanted,
+            seconds=seconds + last_seconds, patch_yaml=as_yaml(way.patch) if way.patch else "",
+            command=whole if is_whole else shell_commands.chain(_commands([*own, *([cure] if cure else [])])),
+            steps=(*done, *back), is_proven=holds_in_every_placement(run.whole(), run.revisions), events=way.events,
             **{"change": way.change, **more},
-        )
+        )  # fmt: skip
 
 
 def _commands(steps: Iterable[Step]) -> list[str]:

@@ -53,20 +53,15 @@ def change(revision: Revision, run: Run, seconds: float, patch: Object | None = 
         if own is not None and own.is_whole:
             return Step(what=f"Apply the change{promoted}", commands=(own.command, *patient), undo=(own.undo,))
     is_named = placed is None or bool(placed.resource)
+    # a placed object (a Job, a RayCluster) that exists has no `rollout undo`, and deleting it would take all of its pods
+    undo = shell_commands.undo(key) if before is not None else ""
+    if is_named and not undo:
+        undo = shell_commands.kubectl("delete", key, resource=placed.resource if placed else "")
     return Step(
-        what="Apply your change, unless it is applied already; its manifest must not set back what is set above"
-        + promoted,
+        what=f"Apply your change, unless it is applied already; its manifest must not set back what is set above{promoted}",
         commands=(shell_commands.command("kubectl", "apply" if is_named else "create", "-f", MANIFEST), *patient),
-        is_change=True,
-        # a placed object (a Job, a RayCluster) that exists has no `rollout undo`, and deleting it would take all of its pods
-        undo=(
-            shell_commands.undo(key)
-            if before is not None
-            else shell_commands.kubectl("delete", key, resource=placed.resource if placed else ""),
-        )
-        if is_named and not (placed and placed.rules)
-        else (),
-    )
+        is_change=True, undo=(undo,) if is_named and not (placed and placed.rules) else (),
+    )  # fmt: skip
 
 
 def _has_assumed_template(revision: Revision) -> bool:
@@ -91,6 +86,8 @@ def _promotions(workload: Workload, times: int, seconds: float) -> Iterator[str]
 def before_change(revision: Revision, way: LeverPosition) -> Iterator[Step]:
     """What a position of its own knob does to a workload before its change."""
     before = revision.before
+    if way.first is not None:
+        yield way.first
     if way.replicas is not None and before is not None:
         yield scale(before, way.replicas)
     if way.patch is not None and not _is_late(revision, way):
@@ -183,18 +180,11 @@ def patched(before: Workload | None, title: str, patch: Object) -> Step:
 
 def scale(workload: Workload, replicas: int) -> Step:
     """A workload scaled, and that waited for."""
+    waits = shell_commands.wait(workload.key, SCALE_SECONDS, pods=replicas, strategy=workload.strategy.kind)
     return Step(
-        what=f"Scale {workload.namespace}/{workload.name} to {replicas:,}",
-        commands=(
-            shell_commands.scale(workload.key, replicas),
-            shell_commands.wait(workload.key, SCALE_SECONDS, pods=replicas, strategy=workload.strategy.kind),
-        ),
-        undo=scale_back(workload).commands,
-        is_lent=True,
-        target=workload.key,
-        before=str(workload.replicas),
-        after=str(replicas),
-    )
+        what=f"Scale {workload.namespace}/{workload.name} to {replicas:,}", commands=(shell_commands.scale(workload.key, replicas), waits),
+        undo=scale_back(workload).commands, is_lent=True, target=workload.key, before=str(workload.replicas), after=str(replicas),
+    )  # fmt: skip
 
 
 def scale_back(workload: Workload) -> Step:
