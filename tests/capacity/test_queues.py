@@ -231,6 +231,42 @@ def test_a_strict_queue_waits_for_its_first_one_and_another_does_not() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("spec", "outcome"),
+    [
+        ({}, AdmissionOutcome.EVICTS),
+        ({"stopPolicy": "Hold"}, AdmissionOutcome.QUOTA),
+        ({"is_active": False}, AdmissionOutcome.QUOTA),
+        ({"stopPolicy": "HoldAndDrain", "is_active": False}, AdmissionOutcome.EVICTS),  # by the drain
+    ],
+)
+def test_nobody_is_evicted_from_a_queue_that_isnt_active(spec: dict[str, Any], outcome: AdmissionOutcome) -> None:
+    """`pkg/cache/scheduler/snapshot.go` `skipInactiveCQReason`: it is in no cycle, and its cohort counts what it borrows all the same."""
+    is_active = spec.pop("is_active", True)
+    owner = queue("a", {"f": ("8",)}, cohort="org", preemption={"reclaimWithinCohort": "Any"})
+    other = queue("b", {"f": ("4",)}, cohort="org", **spec)
+    other["status"] = {"conditions": [{"type": "Active", "status": str(is_active)}]}
+    spaces: list[dict[str, Any]] = [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in ("a", "b")
+    ]
+    waiting = [workload("b", "borrows", 8, held=("b", "f")), workload("a", "w", 8)]
+    assert outcomes([*spaces, flavor("f"), owner, other, local("a", "a"), local("b", "b"), *waiting]) == {
+        "Job/a/w": outcome
+    }
+
+
+def test_nobody_waits_behind_a_workload_that_kueue_puts_back_later() -> None:
+    """`pkg/cache/queue/cluster_queue.go` `backoffWaitingTimeExpired`: it stands in no queue until then."""
+    first = workload("a", "first", 8, created=-500)
+    base = [flavor("f"), local("a", "q"), queue("q", {"f": ("4",)}, queueingStrategy="StrictFIFO")]
+    small = workload("a", "small", 1, created=-100)
+    assert outcomes([*base, first, small])["Job/a/small"] is AdmissionOutcome.BEHIND
+    for status, outcome in (("True", AdmissionOutcome.BEHIND), ("False", AdmissionOutcome.LET_IN)):
+        first["status"] = {"conditions": [{"type": "Requeued", "status": status, "reason": "PodsReadyTimeout"}]}
+        assert outcomes([*base, first, small])["Job/a/small"] is outcome
+    assert outcomes([*base, first, small])["Job/a/first"] is AdmissionOutcome.UNKNOWN
+
+
 def test_the_higher_priority_stands_before_the_older() -> None:
     found = who(queues(read([
         flavor("f"), local("a", "q"), queue("q", {"f": ("8",)}),

@@ -40,6 +40,7 @@ from planner.scheduling.kueue.queue_state import (
 )
 from planner.scheduling.kueue.requests import as_counted
 
+_REQUEUED: Final = "Requeued"
 ROUNDS: Final = 4
 """How often those that were set aside are tried again after a workload went; beyond that they are not known."""
 
@@ -208,6 +209,9 @@ def _kept_out(
         return AdmissionOutcome.CHECK, f"an admission check failed ({', '.join(states)})"
     if limit := over_its_limit(workload):
         return AdmissionOutcome.REFUSED, limit
+    # `pkg/cache/queue/cluster_queue.go` `backoffWaitingTimeExpired`: until then it stands in no heap, so nobody waits behind it.
+    if workload.conditions.get(_REQUEUED, "").startswith("False"):
+        return AdmissionOutcome.UNKNOWN, f"Kueue puts it back into its queue later (its condition {_REQUEUED} is False)"
     return None, ""
 
 

@@ -41,7 +41,13 @@ class Preemptor(Record):
     short: frozenset[FlavorResource]
 
     def evictable(self, policy: str, queue: Queue) -> list[AdmittedWorkload]:
-        """Who of a queue holds some of what is short, and may be evicted by a policy (`SatisfiesPreemptionPolicy`)."""
+        """Who of a queue holds some of what is short, and may be evicted by a policy (`SatisfiesPreemptionPolicy`).
+
+        Nobody of a queue that isn't active: a cycle's snapshot leaves it out (`pkg/cache/scheduler/snapshot.go` `skipInactiveCQReason`), while
+        its cohort still counts what it uses. Under HoldAndDrain its workloads are evicted all the same.
+        """
+        if queue.spec.stop == "Hold" or (queue.spec.is_active is False and queue.spec.stop != "HoldAndDrain"):
+            return []
         holders, own_priority, at = list(queue.held.values()), self.wanting.priority, self.wanting.queued_at
         if policy == "LowerPriority":
             holders = [holder for holder in holders if holder.priority < own_priority]
