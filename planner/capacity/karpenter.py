@@ -30,8 +30,9 @@ from planner.ground.well_known_names import (
 from planner.ground.words import listing
 from planner.ground.work_budget import current
 from planner.inventory.instance_types import InstanceType, Offering
+from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.node_properties import machine_type, region_of_zone, zone
-from planner.kubernetes.object_records import EMPTY, FrozenMap, Node, NodeClaim, Requirement
+from planner.kubernetes.object_records import EMPTY, FrozenMap, Labels, Node, NodeClaim, Requirement
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import node_affinity_matches, requirement_matches, tolerates_taints
 from planner.scheduling.cluster import Cluster
@@ -45,17 +46,21 @@ _UNITS_A_POD: Final = 12
 _KNOWN_BY_NODES: Final = frozenset(
     {INSTANCE_TYPE, ZONE, REGION, KARPENTER_CAPACITY_TYPE, ARCHITECTURE, OPERATING_SYSTEM, HOSTNAME}
 )
-_PROVIDERS: Final = ("karpenter.k8s.aws/", "karpenter.kwok.sh/", "karpenter.azure.com/", "karpenter.k8s.gcp/")
+_PROVIDERS: Final = (
+    "karpenter.k8s.aws/", "eks.amazonaws.com/instance-", "karpenter.kwok.sh/", "karpenter.azure.com/", "karpenter.k8s.gcp/",
+)  # fmt: skip
 _FREE_OPERATORS: Final = frozenset({"Exists", "In"})
 
 
 class _Option(Record, eq=False):
-    """A machine in a zone, bought in one way; `node` is what it would be, DaemonSets' share set aside."""
+    """A machine in a zone, bought in one way; `node` is what it would be, DaemonSets' share set aside. `known`: those of its labels that
+    Karpenter knows of before it is there."""
 
     type: InstanceType
     offering: Offering
     node: Node
     template: Node  # the same, nothing set aside
+    known: Labels
 
     @property
     def rank(self) -> tuple[bool, float, bool, int, int, str, str]:
@@ -158,6 +163,8 @@ class Provisioner:
             requests[name] = requests.get(name, 0) + amount
         labels = {**_chosen(claim.pool, shape), **claim.labels}
         options = [option for option in claim.options if _fits(option, requests, labels, shape)]
+        if claim.pool.stated is not None and _lacks_values(claim.pool.stated, options):
+            return False
         # Only rules about neighbors need all claims' nodes in one cluster, which is compiled anew for each look.
         if options and (shape.has_affinity or shape.hard_spread or shape.host_ports or state.is_kept_away(shape)):
             options = _allowed(cluster, state, claims, claim, options, shape)
@@ -235,10 +242,19 @@ def _is_within(kind: InstanceType, pool_room: dict[str, int]) -> bool:
     return all(amount >= (1 if name == _NODES else kind.capacity.get(name, 0)) for name, amount in pool_room.items())
 
 
+def _lacks_values(stated: PoolLimits, options: Sequence[_Option]) -> bool:
+    """Whether the machines that are left have too few values of a label with ``minValues``: by its default policy (Strict) Karpenter opens no
+    node then (`pkg/cloudprovider/types.go` `SatisfiesMinValues`)."""
+    return any(
+        len({option.known[label] for option in options if label in option.known}) < least
+        for label, least in stated.least_values.items()
+    )
+
+
 def _fits(option: _Option, requests: dict[str, int], labels: dict[str, str], shape: Shape) -> bool:
     node = option.node
     return all(node.allocatable.get(name, 0) >= amount for name, amount in requests.items()) and node_affinity_matches(
-        shape.spec, FrozenMap({**node.labels, **labels}), node.name
+        shape.spec, FrozenMap({**option.known, **labels}), node.name
     )
 
 
@@ -317,7 +333,13 @@ def _option(
         name=name, labels=FrozenMap({**labels, HOSTNAME: name}), taints=pool.stated.taints if pool.stated else (),
         capacity=kind.capacity, allocatable=kind.allocatable, conditions=EMPTY,
     )  # fmt: skip
-    return _Option(type=kind, offering=offering, node=with_daemons_aside(cluster, template), template=template)
+    # Today's nodes also have labels that came after them (GPU feature discovery's, a person's). Karpenter knows of none that isn't the
+    # provider's or the NodePool's own, and leaves a pod that asks for one pending (`pkg/scheduling/requirements.go` `Compatible`).
+    stated = pool.stated or PoolLimits(name=pool.name, source=pool.source)
+    made = {KARPENTER_NODE_POOL, *stated.labels, *(requirement.key for requirement in stated.requirements)}
+    known = labels if pool.instance_types else {key: labels[key] for key in labels if _is_given(key) or key in made}
+    node = with_daemons_aside(cluster, template)
+    return _Option(type=kind, offering=offering, node=node, template=template, known=FrozenMap(known))
 
 
 def _is_given(key: str) -> bool:

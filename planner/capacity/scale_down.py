@@ -26,10 +26,10 @@ from planner.capacity.cluster_autoscaler import without_room
 from planner.capacity.node_groups import is_karpenters
 from planner.capacity.node_pools import NodePool, pool_key
 from planner.ground.records import Record
-from planner.ground.well_known_names import CPU, MEMORY, SAFE_TO_EVICT
+from planner.ground.well_known_names import CPU, DO_NOT_DISRUPT, MEMORY, SAFE_TO_EVICT, SCALE_DOWN_DISABLED
 from planner.ground.words import count, duration, plural
 from planner.inventory.autoscaler_flags import Autoscaling
-from planner.inventory.pool_limits import LimitSource
+from planner.inventory.pool_limits import LimitSource, PoolLimits
 from planner.kubernetes.accelerators import alike
 from planner.kubernetes.object_records import EMPTY, Finding, Severity
 from planner.kubernetes.workload_kinds import kind_in
@@ -66,7 +66,7 @@ class EmptiedPool(Record, eq=False):
         """``pool gpu-t4: 1 node goes again about 10 min after the rollout is done (n-3)``."""
         sentences = []
         if self.seconds is None:
-            return f"pool {self.pool.name}: nothing takes its nodes away again (consolidateAfter: Never)"
+            return f"pool {self.pool.name}: nothing takes its nodes away again (consolidateAfter Never, or a budget of 0 nodes)"
         if self.empty:
             names = ", ".join(self.empty[:3]) + (", …" if len(self.empty) > 3 else "")
             goes = f"{count(len(self.empty), 'node')} {plural(len(self.empty), 'goes', 'go')} again"
@@ -124,7 +124,10 @@ def _of(run: Run, pool: NodePool, how: Autoscaling) -> EmptiedPool:
     changed = [i for i in pool_nodes if i in simulation.state.touched and i not in simulation.state.absent]
     # Autoscalers keep a pool's minimum: of the 2 nodes that came to a pool of 2 with a minimum of 3, one goes again.
     room = len(before) + len(came) - (pool.minimum or 0)
-    pods = {i: [pod for pod in simulation.pods.on(i) if not kind_in(pod.owner).is_per_node] for i in {*came, *changed}}
+    # cluster-autoscaler `core/scaledown/eligibility/eligibility.go` `HasNoScaleDownAnnotation`, karpenter `statenode.go` `ValidateNodeDisruptable`
+    kept = SCALE_DOWN_DISABLED if karpenters is None else DO_NOT_DISRUPT
+    going = [i for i in {*came, *changed} if cluster.nodes[i].annotations.get(kept) != "true"]
+    pods = {i: [pod for pod in simulation.pods.on(i) if not kind_in(pod.owner).is_per_node] for i in going}
     state = simulation.state.over(cluster)
     needed_nodes = nodes_for(
         state, provisioned_buffer_pods(cluster) if karpenters is None else (), {i for i in pods if pods[i]}
@@ -144,7 +147,7 @@ def _of(run: Run, pool: NodePool, how: Autoscaling) -> EmptiedPool:
     emptied: list[int] = []
     for i in sorted(used, key=lambda i: (used[i], i)) if seconds is not None else []:
         fits = used[i] < limit and i not in needed_nodes and len(empty) + len(emptied) < room
-        if fits and not any(_keeps(run, pod) for pod in pods[i]) and _fit_elsewhere(state, pods[i], i):
+        if fits and not any(_keeps(run, pod, karpenters) for pod in pods[i]) and _fit_elsewhere(state, pods[i], i):
             emptied.append(i)
     return EmptiedPool(
         pool=pool,
@@ -167,7 +170,9 @@ def _used(state: State, node: int) -> float:
     return max(shares, default=0.0)
 
 
-def _keeps(run: Run, pod: LivePod) -> bool:
+def _keeps(run: Run, pod: LivePod, karpenters: PoolLimits | None) -> bool:
+    """Whether the pod keeps its node; by Karpenter's rule where `karpenters` is its NodePool (`pkg/controllers/state/statenode.go`
+    `ValidatePodsDisruptable`: its own annotation alone, and budgets of pods)."""
     snapshot = run.simulation.snapshot
     # The snapshot's pods have numbers below zero; a pod made in the run has the annotations of its template.
     if pod.number < 0:
@@ -176,6 +181,8 @@ def _keeps(run: Run, pod: LivePod) -> bool:
         own = next((key for key, owners in run.owners.items() if pod.owner in owners), "")
         workload = snapshot.workload(own or workloads_by_owner(run.simulation.cluster).get(pod.owner, ""))
         annotations = workload.template.annotations if workload is not None else EMPTY
+    if karpenters is not None:
+        return annotations.get(DO_NOT_DISRUPT) == "true"
     spec = pod.shape.spec
     return (
         not pod.owner

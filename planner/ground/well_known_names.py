@@ -95,6 +95,7 @@ CONSUMES_REQUEST: Final = (  # the name of a ProvisioningRequest, on a pod
     "autoscaling.x-k8s.io/consume-provisioning-request",
     "cluster-autoscaler.kubernetes.io/consume-provisioning-request",
 )
+SCALE_DOWN_DISABLED: Final = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
 DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"
 DEFAULT_STORAGE_CLASS: Final = (
     "storageclass.kubernetes.io/is-default-class",
@@ -154,6 +155,7 @@ KEPT_ANNOTATIONS: Final = frozenset(
         MAX_REPLICAS,
         POD_DELETION_COST,
         SAFE_TO_EVICT,
+        SCALE_DOWN_DISABLED,
         DO_NOT_DISRUPT,
         *DEFAULT_STORAGE_CLASS,
         *CONSUMES_REQUEST,

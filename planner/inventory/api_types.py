@@ -998,6 +998,17 @@ class TypedCondition(Wire):
     last_transition_time: datetime | None = None
 
 
+class DisruptionBudget(Wire):
+    nodes: str = "10%"
+    reasons: list[str] | None = None
+    schedule: str | None = None
+    duration: str | None = None
+
+
+class NodePoolRequirement(Requirement):
+    min_values: int | None = None
+
+
 class CheckState(Wire):
     name: str = ""
     state: str | None = None

@@ -13,7 +13,7 @@ from planner.kubernetes.object_records import EMPTY, Amounts, FrozenMap, Labels
 _GIB: Final = 2**30
 _MIB: Final = 2**20
 _AWS: Final = re.compile(r"(([a-z]+)(\d+)[a-z0-9-]*)\.([a-z0-9-]+)\Z")
-_BY_PROVIDER: Final = ("karpenter.k8s.aws/", "karpenter.kwok.sh/")
+_BY_PROVIDER: Final = ("karpenter.k8s.aws/", "eks.amazonaws.com/", "karpenter.kwok.sh/")  # the second: EKS Auto Mode
 
 
 class Offering(Record):

@@ -68,7 +68,8 @@ class PoolLimits(Record):
     balances : whether new nodes are spread over its zones (GKE's location policy ``BALANCED``, the default)
     consolidate_after_seconds, consolidates_used : of a Karpenter NodePool: after how long without change it takes a node away, None: never;
         and whether one that pods are on, too
-    requirements, weight : of a Karpenter NodePool: which nodes it may bring, and which of several it is asked first
+    requirements, least_values, weight : of a Karpenter NodePool: which nodes it may bring, of how many values of a label it must be free to
+        choose (``minValues``), and which of several it is asked first
     is_ready, keeps : of a Karpenter NodePool: False: none until it is; how many nodes a static one keeps, whichever pods are pending
     instance_types : of `LimitSource.INSTANCE_TYPES`
     quotas : of `LimitSource.QUOTAS`
@@ -97,6 +98,7 @@ class PoolLimits(Record):
     machine: InstanceType | None = None
     balances: bool = True
     requirements: tuple[Requirement, ...] = ()
+    least_values: FrozenMap[int] = EMPTY
     weight: int = 0
     consolidate_after_seconds: float | None = 0.0
     consolidates_used: bool = True
@@ -121,13 +123,16 @@ def limits_of(pool: KarpenterNodePool) -> PoolLimits:
         keeps=0 if pool.is_deleting else min(pool.replicas or 0, pool.limits.get("nodes", pool.replicas or 0)),
         is_ready=pool.is_ready,
         # ``1h30m``, 0 s where nothing is said (karpenter `pkg/apis/v1/nodepool.go` `Disruption`)
-        consolidate_after_seconds=None if pool.consolidate_after == "Never" else go_duration(pool.consolidate_after),
-        consolidates_used=pool.consolidation_policy != "WhenEmpty",
+        consolidate_after_seconds=None
+        if pool.consolidate_after == "Never" or "Empty" in pool.kept_from
+        else go_duration(pool.consolidate_after),
+        consolidates_used=pool.consolidation_policy != "WhenEmpty" and "Underutilized" not in pool.kept_from,
         zones=values_by_label.get(ZONE, ()),
         machine_type=", ".join(values_by_label.get(INSTANCE_TYPE, ())),
         provisioning=", ".join(values_by_label.get(KARPENTER_CAPACITY_TYPE, ())),
         resource_limits=FrozenMap({name: amount for name, amount in pool.limits.items() if name != "nodes"}),
         requirements=pool.requirements,
+        least_values=pool.least_values,
         weight=pool.weight,
         labels=pool.labels,
         taints=pool.taints,

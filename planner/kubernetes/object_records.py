@@ -1101,9 +1101,11 @@ class KarpenterNodePool(Record):
     weight: int = 0
     consolidate_after: Word = ""  # ``30s``, ``Never``
     consolidation_policy: Word = ""
+    kept_from: tuple[str, ...] = ()  # Empty, Underutilized: of these reasons a budget lets no node go, at no time
     labels: Labels = EMPTY
     taints: tuple[Taint, ...] = ()
     requirements: tuple[Requirement, ...] = ()
+    least_values: FrozenMap[int] = EMPTY  # ``minValues``, by label
 
 
 class NodeClaim(Record):

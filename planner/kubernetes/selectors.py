@@ -49,11 +49,14 @@ def requirement_matches(requirement: Requirement, labels: Mapping[str, str]) -> 
 
 
 def _compares(value: str | None, operator: str, other: str | None) -> bool:
-    """Whether both are whole numbers of which the first is greater (``Gt``), or less (``Lt``)."""
+    """Whether both are whole numbers of which the first is greater (``Gt``), or less (``Lt``); a NodePool of Karpenter's may say ``Gte`` and
+    ``Lte``, too (karpenter `pkg/apis/v1/nodeclaim.go`)."""
     number, bound = as_integer(value), as_integer(other)
     if number is None or bound is None:
         return False
-    return number > bound if operator == "Gt" else operator == "Lt" and number < bound
+    if number == bound:
+        return operator in ("Gte", "Lte")
+    return operator in (("Gt", "Gte") if number > bound else ("Lt", "Lte"))
 
 
 def labels_match(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:

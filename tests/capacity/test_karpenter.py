@@ -120,6 +120,31 @@ def test_a_label_that_it_leaves_open_is_the_pods_to_choose() -> None:
     assert asked(pool(FAMILY), gpus=2, types=TYPES, **blue).verdict is Verdict.STUCK
 
 
+@pytest.mark.parametrize(("least", "verdict"), [(2, Verdict.NEEDS_GROWTH), (3, Verdict.STUCK)])
+def test_it_opens_no_node_where_too_few_machines_are_left_to_choose_among(least: int, verdict: Verdict) -> None:
+    """karpenter `pkg/cloudprovider/types.go` `SatisfiesMinValues`: two of the three types hold two GPUs."""
+    among = {"key": "node.kubernetes.io/instance-type", "operator": "Exists", "minValues": least}
+    assert asked(pool(among), gpus=2, types=TYPES).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("operator", "value", "verdict"),
+    [("Gte", "4", "4"), ("Gte", "5", "8"), ("Lte", "4", "4"), ("Lte", "3", ""), ("Gt", "3", "4"), ("Lt", "4", "")],
+)
+def test_numbers_of_gpus_are_compared(operator: str, value: str, verdict: str) -> None:
+    """`Gte` and `Lte` are Karpenter's own (`pkg/apis/v1/nodeclaim.go`)."""
+    count = {"key": "karpenter.k8s.aws/instance-gpu-count", "operator": operator, "values": [value]}
+    found = asked(pool(count), gpus=2, types=TYPES)
+    assert [str(one.capacity["nvidia.com/gpu"]) for one in found.new_nodes] == ([verdict] if verdict else [])
+
+
+@pytest.mark.parametrize(("category", "verdict"), [("g", Verdict.NEEDS_GROWTH), ("m", Verdict.STUCK)])
+def test_machines_of_eks_auto_mode_are_chosen_by_its_labels(category: str, verdict: Verdict) -> None:
+    types = [*TYPES, kind("m5.large", 2, 0, 0.1)]
+    wanted = {"key": "eks.amazonaws.com/instance-category", "operator": "In", "values": [category]}
+    assert asked(pool(wanted), gpus=2, types=types).verdict is verdict
+
+
 def test_without_a_list_of_machines_it_is_unknown() -> None:
     found = asked(pool(FAMILY), gpus=2)
     assert found.verdict is Verdict.UNKNOWN
@@ -151,6 +176,29 @@ def test_a_node_pool_in_the_dump_says_what_it_says_in_a_file(limits: dict[str, s
     in_dump, in_file = within(pool(FAMILY, **limits), given=TYPES), within(given=[pool(FAMILY, **limits), *TYPES])
     assert (in_dump.verdict, in_dump.sentence) == (in_file.verdict, in_file.sentence)
     assert in_dump.verdict is (Verdict.STUCK if "1" in limits.values() else Verdict.NEEDS_GROWTH)
+
+
+@pytest.mark.parametrize(
+    ("key", "named", "verdict"),
+    [
+        ("example.com/team", {}, Verdict.STUCK),
+        ("nvidia.com/gpu.product", {}, Verdict.STUCK),
+        ("example.com/team", {"example.com/team": "a"}, Verdict.NEEDS_GROWTH),
+        ("karpenter.k8s.aws/instance-size", {}, Verdict.NEEDS_GROWTH),
+    ],
+)
+def test_labels_that_came_after_a_node_bring_no_other(key: str, named: Item, verdict: Verdict) -> None:
+    """A person's, GPU feature discovery's: Karpenter knows of its provider's and the NodePool's only (`Compatible`)."""
+    there, types = (
+        json.loads(json.dumps(KARPENTERS)),
+        {"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["g4dn.xlarge"]},
+    )
+    there["metadata"]["labels"][key] = "a"
+    one = pool(types)
+    one["spec"]["template"]["metadata"] = {"labels": named}
+    spec = pod_spec(gpus=1) | {"nodeSelector": {key: "a"}}
+    cluster = snapshot(there, deployment("a", ["n0"], spec, **SURGING), [one])
+    assert answer(cluster, RolloutSettings(workloads=("Deployment/ml/a",), runs=1)).verdict is verdict
 
 
 @pytest.mark.parametrize(("region", "verdict"), [("eastus", Verdict.NEEDS_GROWTH), ("westus", Verdict.UNKNOWN)])

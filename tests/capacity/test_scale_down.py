@@ -78,6 +78,41 @@ def test_pods_with_a_directory_of_the_node_keep_it(volume: Item) -> None:
     assert told(two_used([volume])) == ["pool t4: its 3 nodes stay: each is needed"]
 
 
+@pytest.mark.parametrize(
+    ("node_notes", "pod_notes", "of_karpenter", "said"),
+    [
+        ({}, {}, True, "1 node may be emptied"),
+        ({}, {"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"}, True, "1 node may be emptied"),
+        ({}, {"karpenter.sh/do-not-disrupt": "true"}, True, "each is needed"),
+        ({"karpenter.sh/do-not-disrupt": "true"}, {}, True, "each is needed"),
+        ({"cluster-autoscaler.kubernetes.io/scale-down-disabled": "true"}, {}, True, "1 node may be emptied"),
+        ({}, {"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"}, False, "each is needed"),
+        ({}, {"karpenter.sh/do-not-disrupt": "true"}, False, "1 node may be emptied"),
+        ({"cluster-autoscaler.kubernetes.io/scale-down-disabled": "true"}, {}, False, "each is needed"),
+    ],
+)
+def test_each_autoscaler_heeds_its_own_annotations(
+    node_notes: Item, pod_notes: Item, *, of_karpenter: bool, said: str
+) -> None:
+    """Pods of three GPUs fill their nodes but for one; `other` has that one of n0, and the new node has one free."""
+    labels = {"karpenter.sh/nodepool": "t4", "node.kubernetes.io/instance-type": "g"} if of_karpenter else {}
+    nodes = [node(f"n{i}", pool="" if of_karpenter else "t4", gpus=4, labels=labels) for i in range(2)]
+    nodes[0]["metadata"]["annotations"] = node_notes
+    other = deployment("other", ["n0"], pod_spec(gpus=1, cpu="100m", memory="64Mi"))
+    big = pod_spec(gpus=3, cpu="100m", memory="64Mi")
+    a = deployment("a", ["n0"], big, **SURGE)
+    for notes, objects in (
+        (pod_notes, other),
+        ({"karpenter.sh/do-not-disrupt": "true"}, a),
+    ):  # else Karpenter moves it back to n0
+        for each in objects:
+            (each if each["kind"] == "Pod" else each["spec"]["template"])["metadata"]["annotations"] = notes
+    cluster = snapshot(nodes, a, deployment("b", ["n1"], big), other)
+    known = karpenter({}) if of_karpenter else "t4=5"
+    (found,) = told(cluster, known)
+    assert said in found
+
+
 def karpenter(disruption: Item, **more: object) -> tuple[PoolLimits, ...]:
     pool = {
         "apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "t4"},
@@ -93,6 +128,11 @@ def karpenter(disruption: Item, **more: object) -> tuple[PoolLimits, ...]:
         ({"consolidateAfter": "1m30s", "consolidationPolicy": "WhenEmpty"}, 90.0, False),
         ({"consolidateAfter": "2h"}, 7200.0, True),
         ({"consolidateAfter": "Never"}, None, True),
+        ({"budgets": [{"nodes": "10%"}, {"nodes": "0"}]}, None, False),
+        ({"budgets": [{"nodes": "0%", "reasons": ["Underutilized"]}]}, 0.0, False),
+        ({"budgets": [{"nodes": "0", "reasons": ["Empty", "Drifted"]}]}, None, True),
+        ({"budgets": [{"nodes": "0", "reasons": ["Drifted"]}]}, 0.0, True),
+        ({"budgets": [{"nodes": "0", "schedule": "0 9 * * *", "duration": "8h"}]}, 0.0, True),  # at some time they go
     ],
 )
 def test_karpenters_disruption_is_read(disruption: Item, seconds: float | None, *, used: bool) -> None:
@@ -109,7 +149,10 @@ def test_a_static_node_pool_of_karpenters_does_not_grow() -> None:
     ("disruption", "said"),
     [
         ({"consolidateAfter": "5m"}, "pool gpu: 1 node goes again about 5 min 15 s after the rollout is done"),
-        ({"consolidateAfter": "Never"}, "pool gpu: nothing takes its nodes away again (consolidateAfter: Never)"),
+        (
+            {"consolidateAfter": "Never"},
+            "pool gpu: nothing takes its nodes away again (consolidateAfter Never, or a budget of 0 nodes)",
+        ),
     ],
 )
 def test_karpenter_takes_nodes_away_as_its_node_pool_says(disruption: Item, said: str) -> None:

@@ -11,6 +11,7 @@ from planner.inventory import api_types
 from planner.inventory.records.pods import cut, known_spec
 from planner.inventory.records.read_context import Shared
 from planner.inventory.records.record_layouts import CONDITIONS, DELETING, LABELS, RecordLayout, at, of
+from planner.inventory.records.selectors import read_requirements
 from planner.kubernetes import object_records as model
 
 
@@ -41,6 +42,15 @@ def _launched(shared: Shared, conditions: list[api_types.TypedCondition]) -> flo
     return shared.seconds(launched.last_transition_time) if launched else None
 
 
+_ZERO, _REQUIREMENTS = ("0", "0%"), "spec.template.spec.requirements"
+
+
+def _kept_from(_: Shared, budgets: list[api_types.DisruptionBudget]) -> tuple[str, ...]:
+    """Source: karpenter `pkg/apis/v1/nodepool.go` `GetAllowedDisruptionsByReason`; 1% of one node is one, rounded up."""
+    always = [each for each in budgets if each.nodes in _ZERO and not (each.schedule or each.duration)]
+    return tuple(why for why in ("Empty", "Underutilized") if any(why in (each.reasons or (why,)) for each in always))
+
+
 NODE_POOL = RecordLayout(
     model.KarpenterNodePool,
     is_deleting=DELETING,
@@ -54,9 +64,15 @@ NODE_POOL = RecordLayout(
     weight=at("spec.weight", api_types.Int32),
     consolidate_after="spec.disruption.consolidateAfter",
     consolidation_policy="spec.disruption.consolidationPolicy",
+    kept_from=at("spec.disruption.budgets", list[api_types.DisruptionBudget], _kept_from),
     labels="spec.template.metadata.labels",
     taints="spec.template.spec.taints",
-    requirements="spec.template.spec.requirements",
+    requirements=at(_REQUIREMENTS, list[api_types.NodePoolRequirement], lambda _, many: read_requirements(many)),
+    least_values=at(
+        _REQUIREMENTS,
+        list[api_types.NodePoolRequirement],
+        lambda _, many: model.FrozenMap({each.key: each.min_values for each in many if each.min_values}),
+    ),
 )
 NODE_CLAIM = RecordLayout(
     model.NodeClaim,
