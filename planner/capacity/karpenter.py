@@ -22,6 +22,8 @@ from planner.ground.well_known_names import (
     KARPENTER_CAPACITY_TYPE,
     KARPENTER_NODE_POOL,
     MEMORY,
+    OLD_REGION,
+    OLD_ZONE,
     OPERATING_SYSTEM,
     PODS,
     REGION,
@@ -43,11 +45,16 @@ from planner.scheduling.state import State
 
 _UNITS_A_LOOK: Final = 400  # at a claim with rules on neighbors, and for each claim and pod that there is: as measured
 _UNITS_A_POD: Final = 12
+_OLD_NAMES: Final = {  # that kubelets write beside the new ones (karpenter `pkg/apis/v1/labels.go` `NormalizedLabels`)
+    "beta.kubernetes.io/instance-type": INSTANCE_TYPE, "beta.kubernetes.io/arch": ARCHITECTURE, "beta.kubernetes.io/os": OPERATING_SYSTEM,
+    OLD_ZONE: ZONE, OLD_REGION: REGION,
+}  # fmt: skip
 _KNOWN_BY_NODES: Final = frozenset(
-    {INSTANCE_TYPE, ZONE, REGION, KARPENTER_CAPACITY_TYPE, ARCHITECTURE, OPERATING_SYSTEM, HOSTNAME}
+    {INSTANCE_TYPE, ZONE, REGION, KARPENTER_CAPACITY_TYPE, ARCHITECTURE, OPERATING_SYSTEM, HOSTNAME, *_OLD_NAMES}
 )
 _PROVIDERS: Final = (
-    "karpenter.k8s.aws/", "eks.amazonaws.com/instance-", "karpenter.kwok.sh/", "karpenter.azure.com/", "karpenter.k8s.gcp/",
+    "karpenter.k8s.aws/", "topology.k8s.aws/", "eks.amazonaws.com/", "karpenter.kwok.sh/", "karpenter.azure.com/", "kubernetes.azure.com/",
+    "karpenter.k8s.gcp/",
 )  # fmt: skip
 _FREE_OPERATORS: Final = frozenset({"Exists", "In"})
 
@@ -315,6 +322,7 @@ def _options(cluster: Cluster, pool: NodePool) -> list[_Option]:
                     labels[REGION] = region
             if offering.capacity_type:
                 labels[KARPENTER_CAPACITY_TYPE] = offering.capacity_type
+            labels |= {old: labels[name] for old, name in _OLD_NAMES.items() if name in labels}
             # What the NodePool makes up itself is open until a pod chooses; only what comes with the machine can shut it out now.
             if all(
                 requirement_matches(requirement, labels)

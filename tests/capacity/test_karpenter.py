@@ -138,6 +138,11 @@ def test_numbers_of_gpus_are_compared(operator: str, value: str, verdict: str) -
     assert [str(one.capacity["nvidia.com/gpu"]) for one in found.new_nodes] == ([verdict] if verdict else [])
 
 
+@pytest.mark.parametrize(("system", "verdict"), [("linux", Verdict.NEEDS_GROWTH), ("windows", Verdict.STUCK)])
+def test_a_pod_may_call_labels_by_their_old_names(system: str, verdict: Verdict) -> None:
+    assert asked(pool(FAMILY), gpus=2, types=TYPES, **{"beta.kubernetes.io/os": system}).verdict is verdict
+
+
 @pytest.mark.parametrize(("category", "verdict"), [("g", Verdict.NEEDS_GROWTH), ("m", Verdict.STUCK)])
 def test_machines_of_eks_auto_mode_are_chosen_by_its_labels(category: str, verdict: Verdict) -> None:
     types = [*TYPES, kind("m5.large", 2, 0, 0.1)]
@@ -185,6 +190,7 @@ def test_a_node_pool_in_the_dump_says_what_it_says_in_a_file(limits: dict[str, s
         ("nvidia.com/gpu.product", {}, Verdict.STUCK),
         ("example.com/team", {"example.com/team": "a"}, Verdict.NEEDS_GROWTH),
         ("karpenter.k8s.aws/instance-size", {}, Verdict.NEEDS_GROWTH),
+        ("topology.k8s.aws/zone-id", {}, Verdict.NEEDS_GROWTH),
     ],
 )
 def test_labels_that_came_after_a_node_bring_no_other(key: str, named: Item, verdict: Verdict) -> None:
