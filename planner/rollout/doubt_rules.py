@@ -18,10 +18,12 @@ from planner.kubernetes.known_admission_webhooks import KINDS, MUTATING, HookCha
 from planner.kubernetes.object_records import AdmissionHook, PodSpec, Presence, Workload
 from planner.kubernetes.pod_properties import killed_after_seconds
 from planner.kubernetes.shell_commands import command
+from planner.kubernetes.surge_and_unavailable import scaled_value
 from planner.kubernetes.volume_attach_rules import Attaching
 from planner.kubernetes.workload_kinds import CRON_JOB, JOB, NODE, POD, several
 from planner.rollout.admission import Admission
 from planner.rollout.controllers.daemonset import daemon_spec
+from planner.rollout.controllers.leader_worker_set import versions_seen
 from planner.rollout.doubly_advertised_devices import used_by
 from planner.rollout.doubts import Doubt, Effect, each_once
 from planner.rollout.image_pulls import failing_pulls, image_pulls
@@ -127,6 +129,23 @@ def missing_lists(played: Played) -> Iterator[Doubt]:
     if parts:
         why = Text(f"whether {', or '.join(parts)}{',' * (len(parts) > 1)} isn't known: none were read")
         yield Doubt(about=_many([*refuse, *make]), why=why, could_change=Effect.VERDICT, advice=_adds([*refuse, *make]))
+
+
+def unseen_group_controller(played: Played) -> Iterator[Doubt]:
+    """LeaderWorkerSets that may end otherwise by the rules of 0.9: a group isn't Ready before its workers are (lws #705), and a surge of as
+    many groups as there are stays where none may be missing (#778)."""
+    if played.run is None or played.cluster.remember(versions_seen):
+        return
+    for after in (revision.after for revision in played.revisions if revision.after.groups is not None):
+        assert after.groups is not None
+        wanted, strategy = after.replicas, after.strategy
+        waited = after.groups.size > 1 and any(moment.pending for moment in played.run.moments[after.key][1:])
+        drops = scaled_value(strategy.max_surge, wanted, round_up=True) >= wanted
+        drops &= scaled_value(strategy.max_unavailable, wanted, round_up=False) == 0
+        if waited if played.run.done[after.key] else drops:
+            why = "which version of LeaderWorkerSet runs isn't seen: this is by the rules of 0.8, and 0.9 has others"
+            advice = "Add its controller's pod, whose image tells it: kubectl get pods --all-namespaces --output json"
+            yield Doubt(about=after.key, why=Text(why), could_change=Effect.VERDICT, advice=advice)
 
 
 def presumed_drivers(played: Played) -> Iterator[Doubt]:
@@ -314,6 +333,7 @@ RULES: Final[tuple[Callable[[Played], Iterator[Doubt]], ...]] = (
     injected_proxies,
     never_ready_before,
     newer_version,
+    unseen_group_controller,
     presumed_drivers,
     offered_twice,
     kubelet_refusals,

@@ -174,6 +174,29 @@ def test_a_later_controller_counts_workers_that_are_available(version: str, comp
     assert simulate(Cluster(snapshot), revisions_of(case, snapshot)).completed is completes
 
 
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("lws-hand-scale", True),  # a worker waits for a node, and 0.8 counts its group as Ready
+        ("lws-hand-half-2", True),
+        ("lws-hand-deadlock", True),  # a surge of all groups, which 0.8 gives back before it is made
+        ("lws-000", False),  # no pod waits
+        ("lws-002", False),  # stuck by both
+    ],
+)
+def test_a_controller_that_is_not_seen_is_a_doubt_where_versions_differ(name: str, *, says: bool) -> None:
+    found = [doubt for doubt in asked(recorded("leaderworkerset", name)).doubts if "isn't seen" in str(doubt.why)]
+    assert bool(found) is says
+    controller: Object = {
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "lws", "namespace": "lws-system", "uid": "lws"},
+        "spec": {"nodeName": "cpu-0", "containers": [{"name": "manager", "image": "registry.example/lws/lws:v0.8.0"}]},
+        "status": {"phase": "Running"},
+    }  # fmt: skip
+    case = recorded("leaderworkerset", name)
+    seen = asked(case, [*case["cluster"]["items"], controller])
+    assert not [doubt for doubt in seen.doubts if "isn't seen" in str(doubt.why)]
+
+
 def test_a_merge_patch_replaces_lists() -> None:
     case = recorded("argo-rollouts", "canary-000")
     before = read(case["cluster"]["items"]).workload("Rollout/ml/serve")

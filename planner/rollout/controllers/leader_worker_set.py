@@ -459,11 +459,16 @@ class LeaderWorkerSetController(RolloutController):
 _IMAGE = re.compile(r"(?:^|/)lws(?:-controller)?:v?(\d+)\.(\d+)")
 
 
-def _is_later(cluster: Cluster) -> bool:
-    """Whether a controller of LeaderWorkerSet is seen that is 0.9 or later."""
+def versions_seen(cluster: Cluster) -> list[tuple[int, int]]:
+    """The versions of LeaderWorkerSet's controllers in the snapshot, by their images."""
     images = {container.image for pod in cluster.snapshot.pods for container in pod.spec.containers}
     matches = [match for image in images if (match := _IMAGE.search(image))]
-    return any((int(image_match[1]), int(image_match[2])) >= (0, 9) for image_match in matches)
+    return [(int(image_match[1]), int(image_match[2])) for image_match in matches]
+
+
+def _is_later(cluster: Cluster) -> bool:
+    """Whether a controller of LeaderWorkerSet is seen that is 0.9 or later."""
+    return any(seen >= (0, 9) for seen in versions_seen(cluster))
 
 
 def _next_revision(revision: str) -> str:
