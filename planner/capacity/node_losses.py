@@ -136,7 +136,8 @@ def _torn(cluster: Cluster, waiting: Iterable[tuple[str, LivePod]]) -> dict[str,
         workload = cluster.snapshot.workload(key)
         if workload is not None and workload.groups is not None and workload.groups.size > 1:
             sizes[key] = workload.groups.size
-            groups[key].add(pod.shape.labels.get(LWS_GROUP_INDEX, ""))
+            # a leader that its StatefulSet made anew has no label of its group yet: its ordinal is the number
+            groups[key].add(pod.shape.labels.get(LWS_GROUP_INDEX, str(pod.ordinal)))
     return {key: (len(group_pods), sizes[key]) for key, group_pods in groups.items()}
 
 
