@@ -69,27 +69,31 @@ def applied(before: Workload, after: Workload, patch: str = "", manifest: Worklo
     """
     old = _document(before)
     new = _spelled_as(old, _document(after))
-    change, back = difference(old, new), difference(new, old)
+    kind = kind_called(before.kind)
+    is_custom = kind.is_custom
+    change, back = difference(old, new, has_whole_lists=is_custom), difference(new, old, has_whole_lists=is_custom)
     patched, unread = _patched(manifest or before, patch)
     if not change and not unread:
         return None
     is_whole = not _has_sealed(change) and not unread
-    merged = _without_sealed(change)
+    merged = _without_sealed(change, has_whole_lists=is_custom)
     if is_whole:
         command = shell_commands.patch(before.key, merged)
     else:
         # The user's own files first, in the order in which they count; then the settings, which stand in no file.
         is_applied = manifest is not None or not patch
         files = [shell_commands.command("kubectl", "apply", "-f", MANIFEST)] if is_applied else []
-        files += [shell_commands.kubectl("patch", before.key, "--patch-file", PATCH)] if patch else []
+        merge_type = ["--type=merge"] if is_custom else []
+        files += [shell_commands.kubectl("patch", before.key, *merge_type, "--patch-file", PATCH)] if patch else []
         is_told = manifest is not None or bool(patch)
-        settings = _without_sealed(difference(_spelled_as(old, _document(patched)), new)) if is_told else {}
+        told = _spelled_as(old, _document(patched))
+        rest = difference(told, new, has_whole_lists=is_custom) if is_told else {}
+        settings = _without_sealed(rest, has_whole_lists=is_custom)
         command = " && ".join([*files, *([shell_commands.patch(before.key, settings)] if settings else [])])
     # Each step with another template is a revision, and an undo goes back by one.
     steps = (before, manifest or before, patched, after)
     templates = list(groupby(document_of(step)["spec"].get("template") for step in steps))
     is_sealed_template = _has_sealed(back) or _has_sealed(change)
-    kind = kind_called(before.kind)
     document = {
         "apiVersion": f"{kind.group}/{kind.version}", "kind": before.kind,
         "metadata": {"name": before.name, "namespace": before.namespace}, **merged,
@@ -104,7 +108,7 @@ def applied(before: Workload, after: Workload, patch: str = "", manifest: Worklo
         kustomization=_kustomization(before, kind.group, kind.version, document),
         helm_values=_helm(merged, kind.strategy_field),
         undo=shell_commands.no_undo(before.key) if is_sealed_template and len(templates) > 2
-        else _undo(before, _without_sealed(back), is_template_sealed=is_sealed_template),
+        else _undo(before, _without_sealed(back, has_whole_lists=is_custom), is_template_sealed=is_sealed_template),
         is_whole=is_whole,
     )  # fmt: skip
 
@@ -114,6 +118,16 @@ def taken_back(before: Workload, patch: Object) -> Object:
     document = _document(before)
     undone: Object = _without_sealed(difference(merge(document, patch), document))
     return undone
+
+
+def as_its_kind_takes(workload: Workload, patch: Object) -> Object | None:
+    """A strategic merge patch as the API server takes one of this kind: of a custom resource with whole lists, None where these have what the
+    snapshot doesn't keep."""
+    if not workload.traits.is_custom:
+        return patch
+    document = _document(workload)
+    change = difference(document, merge(document, patch), has_whole_lists=True)
+    return None if _has_sealed(change) else change
 
 
 def _document(workload: Workload) -> Object:
@@ -126,18 +140,24 @@ def _document(workload: Workload) -> Object:
     return document
 
 
-def difference(old: Object, new: Object) -> Object:
+def difference(old: Object, new: Object, *, has_whole_lists: bool = False) -> Object:
     """The strategic merge patch that makes `old` into `new`; null takes a field away. Lists of objects with a merge key
-    are gone through by it, others are given whole."""
+    are gone through by it, others are given whole; `has_whole_lists`: all are, as in the JSON merge patch that custom resources take,
+    where a container of a list that says its new image alone would lose all else (`with_whole_lists`)."""
     patch: Object = {}
     for key in (*new, *(old_key for old_key in old if old_key not in new)):
         before, after = old.get(key), new.get(key)
         if before == after:
             continue
         if isinstance(before, dict) and isinstance(after, dict):
-            if inner := difference(before, after):
+            if inner := difference(before, after, has_whole_lists=has_whole_lists):
                 patch[key] = inner
-        elif key in MERGE_KEYS and _are_named(before, MERGE_KEYS[key]) and _are_named(after, MERGE_KEYS[key]):
+        elif (
+            key in MERGE_KEYS
+            and not has_whole_lists
+            and _are_named(before, MERGE_KEYS[key])
+            and _are_named(after, MERGE_KEYS[key])
+        ):
             if list_patch := _of_lists(before, after, MERGE_KEYS[key]):
                 patch[key] = list_patch
         else:
@@ -200,13 +220,15 @@ def _has_sealed(value: Any) -> bool:
     return any(map(_has_sealed, value)) if isinstance(value, list) else is_sealed(value)
 
 
-def _without_sealed(value: Any) -> Any:
-    """`value` without what isn't kept, and without objects that say nothing more than their name then."""
+def _without_sealed(value: Any, *, has_whole_lists: bool = False) -> Any:
+    """`value` without what isn't kept, and without objects that say nothing more than their name then; where a list replaces a list
+    (`difference`), without lists that would lose something by it."""
     if isinstance(value, dict):
         fields = {
-            key: _without_sealed(child)
+            key: _without_sealed(child, has_whole_lists=has_whole_lists)
             for key, child in value.items()
             if not is_sealed(key) and not is_sealed(child) and not _is_own(key)
+            if not (has_whole_lists and isinstance(child, list) and _has_sealed(child))
         }
         return {key: child for key, child in fields.items() if child not in ({}, []) or value[key] in ({}, [])}
     if isinstance(value, list):

@@ -7,6 +7,7 @@ import json
 from planner.ground.errors import HeadroomError
 from planner.ground.records import Record
 from planner.inventory.change import WorkloadChange
+from planner.inventory.patch_and_undo import as_its_kind_takes
 from planner.kubernetes import shell_commands
 from planner.kubernetes.object_records import Snapshot
 from planner.kubernetes.strategic_merge_patch import Object, as_yaml
@@ -39,7 +40,11 @@ def simulate_patch(snapshot: Snapshot, key: str, patch: Object) -> Patched:
     if not workload.traits.rolls_out:
         note = f"A {workload.kind} isn't rolled out: its next pods take the new values."
         return Patched(patch_yaml=written, note=note)
-    command = shell_commands.patch(workload.key, patch)
+    taken = as_its_kind_takes(workload, patch)
+    if taken is None:
+        note = f"A patch of a {workload.kind} replaces its list of containers, of which the snapshot doesn't keep all: write it into its manifest."
+        return Patched(patch_yaml=written, note=note)
+    patch, command = taken, shell_commands.patch(workload.key, taken)
     change = WorkloadChange(workload=workload.key, patch=json.dumps(patch))
     try:
         rollout_result = rollout_with_remedies.rollout(snapshot, Scenario(changes=(change,), with_remedies=False))
