@@ -50,7 +50,9 @@ def test_a_free_cordoned_node_is_the_first_way_out_and_every_door_has_it() -> No
     assert first.steps[0].commands[0] == "kubectl uncordon node/gpu-1"
     assert first.steps[0].undo == ("kubectl cordon node/gpu-1",)
     plans = certificate(cluster, SCENARIO, levers=frozenset(Lever)).plans
-    assert "Uncordon node gpu-1, if nothing is being repaired there" in {str(step.what) for plan in plans for step in plan.steps}
+    assert "Uncordon node gpu-1, if nothing is being repaired there" in {
+        str(step.what) for plan in plans for step in plan.steps
+    }
 
 
 @pytest.mark.parametrize(
