@@ -16,7 +16,9 @@ from planner.inventory.input_report import list_command
 from planner.kubernetes.feature_gates import minor_of, newer_than_recorded
 from planner.kubernetes.known_admission_webhooks import KINDS, MUTATING, HookChanges, known_hook
 from planner.kubernetes.object_records import AdmissionHook, PodSpec, Presence, Workload
+from planner.kubernetes.owners import uids_below
 from planner.kubernetes.pod_properties import killed_after_seconds
+from planner.kubernetes.pod_template_kinds import Idle
 from planner.kubernetes.shell_commands import command
 from planner.kubernetes.surge_and_unavailable import scaled_value
 from planner.kubernetes.volume_attach_rules import Attaching
@@ -129,6 +131,22 @@ def missing_lists(played: Played) -> Iterator[Doubt]:
     if parts:
         why = Text(f"whether {', or '.join(parts)}{',' * (len(parts) > 1)} isn't known: none were read")
         yield Doubt(about=_many([*refuse, *make]), why=why, could_change=Effect.VERDICT, advice=_adds([*refuse, *make]))
+
+
+def waiting_already(played: Played) -> Iterator[Doubt]:
+    """Objects that stay as they are, and pods of which wait for a node: that nothing of them changes isn't that they run."""
+    snapshot = played.cluster.snapshot
+    idle = (r.after.key for r in played.revisions if r.placed is not None and r.placed.idle is Idle.THERE)
+    for key in idle:
+        own = uids_below(snapshot, key)
+        waiting = sum(not pod.node_name for pod in snapshot.pods if pod.uid in own)
+        if waiting:
+            why = Text(
+                f"{count(waiting, 'pod')} of it {plural(waiting, 'waits', 'wait')} for a node, and the change brings none"
+            )
+            yield Doubt(
+                about=key, why=why, could_change=Effect.VERDICT, advice="What would start it: headroom make-room"
+            )
 
 
 def unseen_group_controller(played: Played) -> Iterator[Doubt]:
@@ -333,6 +351,7 @@ RULES: Final[tuple[Callable[[Played], Iterator[Doubt]], ...]] = (
     injected_proxies,
     never_ready_before,
     newer_version,
+    waiting_already,
     unseen_group_controller,
     presumed_drivers,
     offered_twice,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +18,7 @@ from planner.remedies import rollout_with_remedies
 from planner.rollout.answers import RolloutResult, Verdict
 from planner.rollout.doubts import Doubt, Effect, each_once, is_proven
 from planner.rollout.prepared_change import Scenario
-from tests.builders.objects import WHOLE, Item, deployment, node, pod_spec, snapshot
+from tests.builders.objects import WHOLE, Item, deployment, node, owner, pod, pod_spec, snapshot
 from tests.rollout.rollouts import WORKER, rolling
 
 QUOTA, LIMITS = "ResourceQuota", "LimitRange"
@@ -129,3 +130,18 @@ def test_an_error_beside_a_rollout_that_would_complete_makes_it_unknown(monkeypa
     assert (found.findings[0], found.doubts[0].about) == (ERROR, WORKER)
     stuck = rolled(gpus=1)
     assert (stuck.verdict, stuck.ties and stuck.ties.proven) == (Verdict.STUCK, False)
+
+
+@pytest.mark.parametrize(("on", "is_doubted"), [("gpu-0", False), ("", True)])
+def test_an_object_that_stays_as_it_is_is_not_proven_where_its_pod_waits(on: str, *, is_doubted: bool) -> None:
+    spec = pod_spec(gpus=2)
+    job = {
+        "apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": "train", "namespace": "ml", "uid": "pytorchjob-train"},
+        "spec": {"pytorchReplicaSpecs": {"Worker": {"replicas": 1, "restartPolicy": "Never", "template": {"spec": spec}}}},
+    }  # fmt: skip
+    waits = pod("train-worker-0", spec, on=on, owner=owner("PyTorchJob", "train", "pytorchjob-train"))
+    found = snapshot(WHOLE, node("gpu-0", gpus=2 if on else 1), waits, job)
+    result = rollout_with_remedies.rollout(found, Scenario(manifest=json.dumps(job), with_remedies=False))
+    assert result.verdict is Verdict.COMPLETES
+    said = [str(doubt.why) for doubt in result.doubts if "waits for a node" in str(doubt.why)]
+    assert said == (["1 pod of it waits for a node, and the change brings none"] if is_doubted else [])
