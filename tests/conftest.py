@@ -68,12 +68,27 @@ def pytest_collection() -> Generator[None, object, object]:
         return (yield)
     finally:
         gc.enable()
+        _put_tests_aside()
 
 
-def pytest_runtest_teardown() -> None:
-    """A command puts its cluster aside from the garbage collector for as long as it runs (`planner.ground.garbage_collector.put_aside`); here
-    the process goes on with the next test."""
+_here = pytest.MonkeyPatch()
+
+
+def _put_tests_aside() -> None:
+    """Nobody goes through what thousands of tests, their modules and the libraries are made of: that was an eighth of a run. They are put aside
+    for good, as a server does with its first cluster; a command's cluster isn't, since this process goes on with the next test."""
+    garbage_collector.settle()
+    gc.set_threshold(20_000)  # a command's (`planner.ground.garbage_collector.seldom`)
+    _here.setattr(garbage_collector, "put_aside", lambda: None)
+
+
+@pytest.fixture(scope="module")
+def collector_of_a_new_process() -> Generator[None, None, None]:
+    """Nothing is put aside, and what puts it aside does."""
+    _here.undo()
     garbage_collector.take_back()
+    yield
+    _put_tests_aside()
 
 
 @pytest.fixture(scope="module", autouse=True)

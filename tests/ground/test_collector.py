@@ -11,6 +11,8 @@ import pytest
 
 from planner.ground import garbage_collector
 
+pytestmark = pytest.mark.usefixtures("collector_of_a_new_process")
+
 
 def test_it_rests_until_the_last_is_done() -> None:
     assert gc.isenabled()
@@ -39,7 +41,6 @@ def test_who_had_it_off_keeps_it_off() -> None:
 
 def test_what_is_kept_is_old_at_once_and_still_given_back() -> None:
     kept: list[object] = []
-    garbage_collector.take_back()  # a server that another test had in this process puts aside what it holds
     with garbage_collector.resting(keeps=True):
         kept = [[] for _ in range(1_000)]
         kept.append(kept)  # a cycle
@@ -64,7 +65,6 @@ def test_a_process_that_reads_cluster_after_cluster_gives_back_the_old_ones(
         def __init__(self) -> None:
             self.own = self
 
-    garbage_collector.take_back()
     monkeypatch.setattr(garbage_collector, "_times", 0)
     monkeypatch.setattr(garbage_collector, "_every", 8)
     monkeypatch.setattr("planner.ground.garbage_collector.gc.get_objects", lambda: range(objects))
