@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -61,13 +61,17 @@ _STOPS = "stops-answering:"
 _NEVER_TRIED = {Reason.MISSING_OBJECT, Reason.QUOTA, Reason.OTHER_SCHEDULER}
 
 
-def compare(folder: Path) -> Iterator[Comparison]:
-    """Every field of every recorded rollout in `folder`."""
-    return each_case(folder, _compare_named)
+def compare(folder: Path, *, may_be_first: Callable[[str], bool] = lambda _: False) -> Iterator[Comparison]:
+    """Every field of every recorded rollout in `folder`. Of a case that `may_be_first` takes, the first placement is enough where it agrees in
+    every field: the others are two thirds of the time."""
+    return each_case(folder, lambda name, case: _compare_named(name, case, 1 if may_be_first(name) else RUNS))
 
 
-def _compare_named(name: str, case: dict[str, Any]) -> Iterator[Comparison]:
-    for field, expected, got, agrees in _compare_case(case):
+def _compare_named(name: str, case: dict[str, Any], runs: int) -> Iterator[Comparison]:
+    found = list(_compare_case(case, runs))
+    if runs < RUNS and not all(agrees for *_, agrees in found):
+        found = list(_compare_case(case, RUNS))
+    for field, expected, got, agrees in found:
         yield Comparison(name, case.get("family", ""), field, expected, got, agrees, field == "verdict")
 
 
@@ -86,13 +90,13 @@ def revisions_of(case: Mapping[str, Any], snapshot: Snapshot) -> list[Revision]:
     return [Revision(before=b, after=a, has_new_template=n) for b, a, n in found.values()]
 
 
-def play(case: Mapping[str, Any], after: str = "") -> tuple[Run, list[Revision]]:
+def play(case: Mapping[str, Any], after: str = "", runs: int = RUNS) -> tuple[Run, list[Revision]]:
     """Headroom's answer to a recorded case; with `after`, once what that cure did has been done at rest (`outcome.after`)."""
-    run, revisions, _ = _play(case, after)
+    run, revisions, _ = _play(case, after, runs)
     return run, revisions
 
 
-def _play(case: Mapping[str, Any], after: str = "") -> tuple[Run, list[Revision], Ties]:
+def _play(case: Mapping[str, Any], after: str, runs: int) -> tuple[Run, list[Revision], Ties]:
     snapshot = build_snapshot([Part(items=case["cluster"]["items"], listed=WHOLE_LISTS)], source="recording")
     cluster, revisions = Cluster(snapshot), revisions_of(case, snapshot)
     came = {
@@ -109,7 +113,7 @@ def _play(case: Mapping[str, Any], after: str = "") -> tuple[Run, list[Revision]
 
     with recorders_patience(), recorders_clock(), recorders_kubelet("waiting" in case["outcome"]):
         first = simulate(cluster, played, never_ready=never_ready)
-        run, ties = sample(cluster, played, first, seed=0, runs=RUNS, never_ready=never_ready, draws_ends=False)
+        run, ties = sample(cluster, played, first, seed=0, runs=runs, never_ready=never_ready, draws_ends=False)
     return run, revisions, ties
 
 
@@ -185,8 +189,8 @@ def recorders_clock() -> Iterator[None]:
         yield
 
 
-def _compare_case(case: Mapping[str, Any]) -> Iterator[tuple[str, object, object, bool]]:
-    run, revisions, ties = _play(case)
+def _compare_case(case: Mapping[str, Any], runs: int) -> Iterator[tuple[str, object, object, bool]]:
+    run, revisions, ties = _play(case, "", runs)
     recorded = [case["outcome"]] + [{**case["outcome"], **also} for also in case.get("also") or []]
 
     def field(name: str, got: object, expected: list[Any]) -> tuple[str, object, object, bool]:
@@ -220,7 +224,7 @@ def _compare_case(case: Mapping[str, Any]) -> Iterator[tuple[str, object, object
         yield field("waiting", len(run.simulation.attachments.waiting), [len(r["waiting"]) for r in recorded])
         yield from _multi_attach(run, recorded, case["cluster"]["items"])
     for cure in case["outcome"].get("after") or []:
-        cured, _ = play(case, cure["name"])
+        cured, _ = play(case, cure["name"], runs)
         yield f"after: {cure['name']}", cure["verdict"], _verdict(cured, keys), _verdict(cured, keys) == cure["verdict"]
 
 

@@ -28,7 +28,7 @@ from tests.reference.random_clusters import Case
 from tests.reference.simulation import simulate as play_reference
 from tests.seen import premise
 
-SEEDS = seeds(70, share=2)
+SEEDS = seeds(70, share=3)
 AT_LAST = 10**6  # ticks, and seconds: when nobody has anything left to do
 
 
@@ -195,7 +195,7 @@ def test_cordons_and_taints_agree_with_the_reference() -> None:
     tried: Counter[str] = Counter()
     decides = 0
     wrong: dict[int, str] = {}
-    for seed in seeds(150, share=3):
+    for seed in seeds(150, share=6):
         case, event = barred(case_of(seed), random.Random(f"bars {seed}"))
         what = event.change.partition(":")[0]
         try:
@@ -218,7 +218,7 @@ def test_cordons_and_taints_agree_with_the_reference() -> None:
 def test_pods_that_tolerate_a_taint_that_comes_for_some_seconds_agree_with_the_reference() -> None:
     decides, tried = 0, 0
     wrong: dict[int, str] = {}
-    for seed in seeds(120, share=3):
+    for seed in seeds(120, share=6):
         case, event = tolerated(case_of(seed), random.Random(f"stays {seed}"))
         try:
             each = moments(case, event)

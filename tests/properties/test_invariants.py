@@ -38,7 +38,7 @@ from tests.bench import crowd
 from tests.builders.objects import POOL, Item, budget, deployment, node, owner, pod, pod_spec, read_items
 from tests.properties.random_rollouts import case_of, engine, renamed, with_empty_node
 from tests.properties.test_flying_clusters import roomy
-from tests.quick import examples, floor, seeds
+from tests.quick import examples, floor, is_quick, seeds
 from tests.reference.flying_clusters import flying_case
 from tests.reference.random_clusters import Case
 from tests.seen import premise
@@ -332,8 +332,8 @@ def test_what_is_proven_is_so_in_every_placement() -> None:
 
 def test_pods_that_surely_find_room_go_alike_in_every_placement(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where only that proves it: sizes differ, and others wait or are in flight."""
-    found, luck = crowd.snapshot(8, varied=True), random.Random(5)
-    cases = [flying_case(seed).case for seed in range(30)]
+    found, luck = crowd.snapshot(2 if is_quick() else 8, varied=True), random.Random(5)
+    cases = [flying_case(seed).case for seed in seeds(30)]
     ways: list[Callable[[int], Run]] = []
     revisions: list[Sequence[Revision]] = []
     for case in (*cases, *map(roomy, cases)):
@@ -369,7 +369,7 @@ def test_pods_that_surely_find_room_go_alike_in_every_placement(monkeypatch: pyt
             assert {(run.ticks, *run.done.items(), *run.finished_at.items()) for run in runs} == {
                 (first.ticks, *first.done.items(), *first.finished_at.items())
             }
-    assert proven > 8
+    assert proven > (2 if is_quick() else 8)
 
 
 def test_what_is_refused_for_good_is_stuck_in_every_placement_and_has_no_way_out(
@@ -380,7 +380,7 @@ def test_what_is_refused_for_good_is_stuck_in_every_placement_and_has_no_way_out
     asked: list[tuple[Sequence[Revision], Callable[[int], Run]]] = [
         (engine(case).revisions, partial(_played, case)) for case in cases
     ]
-    for found in (crowd.snapshot(3, varied=True), crowd.snapshot(1)):
+    for found in (crowd.snapshot(1 if is_quick() else 3, varied=True), crowd.snapshot(1)):
         for one in [one for one in found.workloads if one.traits.rolls_out and not one.traits.is_custom]:
             spec = replace(one.template.spec, priority_class_name="of-nobody")
             after = replace(one, template=replace(one.template, spec=spec))
@@ -397,7 +397,7 @@ def test_what_is_refused_for_good_is_stuck_in_every_placement_and_has_no_way_out
                 without.setattr(remedies, "is_refused", lambda _run, _revision: False)
                 times = pod_times_of(cluster, revisions[0])
                 assert not list(find_remedies(cluster, revisions, key, first, explain(first, revisions[0]), times))
-    assert refused > 40
+    assert refused > (20 if is_quick() else 40)
 
 
 def _played(case: Case, draw: int) -> Run:
@@ -412,7 +412,7 @@ def test_changes_that_are_proven_not_to_meet_go_alike_whoever_is_first() -> None
     found = crowd.snapshot(3, varied=True)
     cluster, luck, proven = compiled(found), random.Random(3), 0
     some = [one for one in found.workloads if one.traits.surges_freely and one.replicas]
-    for _ in range(120):
+    for _ in seeds(120, share=3):
         pair = luck.sample(some, 2)
         ways = [
             replace(one.strategy, max_surge=luck.choice((1, 2)), max_unavailable=luck.choice((0, 1))) for one in pair
@@ -430,4 +430,4 @@ def test_changes_that_are_proven_not_to_meet_go_alike_whoever_is_first() -> None
             }
             for one in pair:
                 assert len({min(m.ready for m in run.moments[one.key]) for run in (first, *again)}) == 1
-    assert proven > 5
+    assert proven > (1 if is_quick() else 5)

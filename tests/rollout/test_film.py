@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cache
 
 import pytest
 
@@ -28,6 +29,11 @@ def filmed(snapshot: Snapshot, key: str, **change: int) -> tuple[Film | None, Wo
     return rollout_film(snapshot, scenario, shown), shown
 
 
+@cache
+def of_demo(key: str) -> tuple[Film | None, WorkloadRollout]:
+    return filmed(SNAPSHOT, key)
+
+
 def states(film: Film, frame: int, key: str) -> dict[str, int]:
     found = Counter[str]()
     for block in film.at(frame):
@@ -50,7 +56,7 @@ def _state(doing: Doing, *, is_new: bool) -> str:
 
 @pytest.mark.parametrize("key", ROLLING)
 def test_a_frame_holds_what_the_engine_counted(key: str) -> None:
-    film, shown = filmed(SNAPSHOT, key)
+    film, shown = of_demo(key)
     assert film is not None
     assert (film.is_stuck, film.wait_for) == (shown.verdict is Verdict.STUCK, shown.wait_for)
     assert len(film.frames) == len(shown.timeline)
@@ -67,7 +73,7 @@ def test_a_frame_holds_what_the_engine_counted(key: str) -> None:
 
 @pytest.mark.parametrize("key", ROLLING)
 def test_no_seat_is_taken_twice_and_none_moves(key: str) -> None:
-    film, _ = filmed(SNAPSHOT, key)
+    film, _ = of_demo(key)
     assert film is not None
     assert len(film.nodes) <= LIMITS.film_nodes
     assert all(block.node != ELSEWHERE or not block.seats for block in film.blocks)

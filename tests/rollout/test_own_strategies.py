@@ -18,6 +18,7 @@ from planner.rollout.answers import Verdict
 from planner.rollout.argo_and_lws_strategies import own_strategies
 from planner.rollout.prepared_change import Scenario
 from planner.rollout.strategy_choice import Weights
+from planner.rollout.tie_break_sensitivity import PLACEMENTS
 from tests.conformance.comparison import cases
 from tests.rollout.test_other_kinds import HERE, read
 from tests.seen import premise
@@ -33,7 +34,9 @@ RECORDED = {
 def asked(case: Any, patch: Any) -> tuple[str, Scenario]:
     change = case["change"]
     key = f"{change['kind']}/{change['namespace']}/{change['name']}"
-    return key, Scenario(changes=(WorkloadChange(workload=key, patch=json.dumps(patch), new_revision=False),))
+    return key, Scenario(
+        changes=(WorkloadChange(workload=key, patch=json.dumps(patch), new_revision=False),), runs=PLACEMENTS
+    )
 
 
 @pytest.mark.parametrize("name", RECORDED)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import json
 from typing import Any
+from zlib import crc32
 
 import pytest
 
@@ -24,8 +25,10 @@ from planner.questions.gate import GateSettings
 from planner.remedies.rollout_with_remedies import rollout
 from planner.rollout.answers import RolloutResult, Verdict
 from planner.rollout.prepared_change import Scenario
+from planner.rollout.tie_break_sensitivity import PLACEMENTS
 from planner.serve.admission_review import Silence, WebhookReview, read_request, review
 from tests.collection.clusters import whole
+from tests.quick import is_quick
 from tests.stories.catalogue import _lws, new_lws
 from tests.stories.objects import Item, app, gpu_nodes, new_image, of_rollout
 
@@ -54,7 +57,9 @@ def argo(replicas: int, gpus: int, now: Item, /, **spec: Any) -> RolloutResult:
     """So many pods of one GPU, on as many nodes of one GPU; another image is applied, with `spec` over the Rollout's own."""
     items = of_rollout([f"gpu-{one}" for one in range(replicas)], now, gpus=1)
     snapshot, text = whole([*items, *gpu_nodes(gpus)]), json.dumps(new_image(items, "Rollout", **spec))
-    found = rollout(snapshot, Scenario(manifest=text))
+    found = rollout(snapshot, Scenario(manifest=text, runs=PLACEMENTS, with_remedies=False))
+    if is_quick() and crc32(text.encode()) % 4:  # who asks at the other doors is asked of one in four
+        return found
     at_gate = gate.answer(snapshot, GateSettings(manifest=text))
     assert at_gate.passes is (found.verdict is DONE)
     assert at_gate.workloads[0].verdict in (found.verdict, DONE), "what isn't read stands beside it"
