@@ -200,9 +200,9 @@ class FreeMeasures:
     ) -> tuple[PlanOutcome, ...]:  # fmt: skip
         """Plans of the certificate's search for one workload, with what is adopted so far. `worth`: nodes are looked at too; `does`: one that
         is taken, beside which none that disturbs more is looked for."""
-        if not self._may_be_lent_to(key):
-            return ()
         cluster, revision = self.state.world.cluster, self.state.world.revision(key)
+        if not self._may_be_lent_to(key) or (worth and cluster.node_count > limits.LARGE_CLUSTER.most):
+            return ()
         try:
             with part():
                 glance = self.state.seen(cluster, revision)

@@ -105,7 +105,7 @@ class LeveredCluster(Record, kw_only=False, eq=False, dict=True):
 
     def states(self, keys: Iterable[str]) -> dict[str, OwnRollout]:
         """Of many workloads."""
-        self._played.own = self._played.own or OwnRollouts(self.cluster)
+        self._played.own = self._played.own or OwnRollouts(self.cluster, is_brief=True)
         return {key: self.state(key) for key in keys}
 
     def state(self, key: str) -> OwnRollout:

@@ -69,6 +69,9 @@ class PlanState:
         self._held = deque[LeveredCluster](maxlen=limits.GROWN.most)
         self.seen = lru_cache(maxsize=limits.GLANCES.most)(glance)  # who is asked for lenders is asked for nodes next
         self.in_vain: set[Hashable] = set()  # searches that found nothing, in a cluster, for what is alike
+        self._known: dict[Hashable, list[Remedy]] = {}  # of what is alike in a cluster
+        # Of the last few whose pods wait, who are alike only in larger clusters: what was asked, these clusters, and how they are there.
+        self._found = deque[tuple[Hashable, list[Cluster], Hashable, list[Remedy]]](maxlen=limits.GROWN.most)
 
     def tell(self, doing: str, share: float) -> None:
         """What is done now; what is done again later doesn't take the share back."""
@@ -145,30 +148,40 @@ class PlanState:
                     break
             remaining_keys = [key for key in remaining_keys if not self.is_ready(key)]
 
-    def _grown(self, world: LeveredCluster, _: Cluster, like: Node, number: int) -> Cluster:
-        larger = world.more(nodes=(MoreNodes(like=like, number=number),))
-        self._held.append(larger)
-        return larger.cluster
+    def _grown(self, world: LeveredCluster, larger: list[Cluster], _: Cluster, like: Node, number: int) -> Cluster:
+        grown = world.more(nodes=(MoreNodes(like=like, number=number),))
+        self._held.append(grown)
+        larger.append(grown.cluster)
+        return grown.cluster
 
     def remedies(self, key: str, kind: RemedyKind, world: LeveredCluster | None = None) -> list[Remedy]:
         world = world or self.world
         revision = world.revision(key)
         before, alike = revision.before, surroundings(world.cluster, revision.after)
         cache_key = (kind, Same(world.cluster), alike, before.strategy if before else None)
-        if alike is not None and cache_key in self.in_vain:
-            return []
+        if alike is not None and cache_key in self._known:
+            return self._known[cache_key]
         try:
             with part():
                 state = self.seen(world.cluster, revision)
             if state.run is None or state.why is None:
                 return []
+            times, larger = pod_times_of(world.cluster, revision), list[Cluster]()
+            asked = (*cache_key, state.why.headline, state.answer.lowest_ready, times)
+            for known, clusters, there, remedies in self._found:
+                if known == asked and there == surroundings(world.cluster, revision.after, *clusters):
+                    return remedies
             ways = find_remedies(
-                world.cluster, state.run.revisions, key, state.run, state.why, pod_times_of(world.cluster, revision),
-                kinds=frozenset({kind}), grown=partial(self._grown, world),
+                world.cluster, state.run.revisions, key, state.run, state.why, times,
+                kinds=frozenset({kind}), grown=partial(self._grown, world, larger),
             )  # fmt: skip
             remedies = sorted(ways, key=preference)
         except HeadroomError:
             return []
-        if alike is not None and not remedies:
-            self.in_vain.add(cache_key)
+        if remedies and kind is not RemedyKind.ADD_NODE:
+            return remedies  # they name objects of its namespace
+        if alike is not None:
+            self._known[cache_key] = remedies
+        elif (there := surroundings(world.cluster, revision.after, *larger)) is not None:
+            self._found.append((asked, larger, there, remedies))
         return remedies

@@ -39,8 +39,6 @@ def unbeaten_plans(
     that found none; what is alike and would ask the same lenders isn't asked again. In large clusters others only lend.
     """
     is_small = cluster.node_count <= limits.LARGE_CLUSTER.most
-    if worth and not is_small:
-        return ()
     case = PlanCase(cluster=cluster, revisions=(revision,), pod_times=(pod_times_of(cluster, revision),), run=run)
     levers = (_LEVERS | {Lever.QUOTA} if is_small else _LEVERS) | ({Lever.NODES} if worth else set())
     case_knobs = _within(knobs(case, levers, pools, why.lacking), revision, share, worth)

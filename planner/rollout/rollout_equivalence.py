@@ -2,25 +2,28 @@
 
 Two workloads of one kind and name are alike if they, their ReplicaSets, what else is in their namespaces and the nodes
 that all of it is on differ in the names of namespaces and nodes only: then the cluster seen from the one is the cluster
-seen from the other. Workloads with volumes or devices of their own, with pods that wait (who waited first counts), and
-with terms about other namespaces are like no other.
+seen from the other. Workloads with volumes or devices of their own, with pods that wait (who waited first counts),
+and with terms about other namespaces are like no other. But pods that wait take nodes that have just come before a
+rollout begins, whichever it is: those that find a place there wait no more.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 
 import numpy as np
 
 from planner.ground.records import Record, replace
 from planner.ground.well_known_names import NAMESPACE_NAME, POD_DELETION_COST
+from planner.ground.work_budget import TooLargeError, part
 from planner.kubernetes.autoscaler_replica_bounds import autoscalers_of
 from planner.kubernetes.kueue_managed_pods import managing_reason
 from planner.kubernetes.object_records import Pod, PodSpec, ReplicaSet, Workload
 from planner.kubernetes.requests import host_ports, pod_requests, scored_requests
 from planner.rollout.in_flight import InFlight, in_flight, owners_of
 from planner.rollout.ownership import pods_of, revision_of, sets_by_owner
+from planner.rollout.simulation import Simulation
 from planner.scheduling.cluster import Cluster, once_at_any_size
 from planner.scheduling.devices import device_demand
 from planner.scheduling.shape import AffinityTerm
@@ -36,8 +39,9 @@ class _KindNumbers(Record, kw_only=False, eq=False):
     spaces: dict[str, Hashable]
 
 
-def surroundings(cluster: Cluster, workload: Workload) -> Hashable | None:
-    """Equal for workloads with alike rollouts; None for one that is like no other."""
+def surroundings(cluster: Cluster, workload: Workload, *larger: Cluster) -> Hashable | None:
+    """Equal for workloads with alike rollouts; None for one that is like no other. `larger`: the same cluster with nodes that have just
+    come; where these are given, alike is who is so in all of them."""
     spec = workload.template.spec
     terms = spec.pod_affinity + spec.pod_anti_affinity
     # Volumes and devices are bound to objects with names of their own: what happens to the one says nothing of the other's.
@@ -49,9 +53,11 @@ def surroundings(cluster: Cluster, workload: Workload) -> Hashable | None:
         return None
     sets = sets_by_owner(cluster).get(workload.uid, [])
     # A pod that waits has a place in the scheduler's order, which no other workload's pod has.
-    if any(not cluster.snapshot.pods[i].node_name for i in pods_of(cluster, workload)):
+    waiting = [i for i in pods_of(cluster, workload) if not cluster.snapshot.pods[i].node_name]
+    places = [with_nodes.remember(_first_places) for with_nodes in larger if waiting]
+    if waiting and not (places and all(i in taking for taking, _ in places for i in waiting)):
         return None
-    course = _controllers_view(cluster, workload, sets)
+    course = _controllers_view(cluster, workload, sets), *(of_space[workload.namespace] for _, of_space in places)
     if _namesakes(cluster)[workload.kind, workload.name] < 2:  # like itself alone: nothing around it need be looked at
         return workload.key, course
     cluster_view = cluster.remember(_look)
@@ -99,6 +105,34 @@ def _course_of(cluster: Cluster, flight: InFlight) -> Hashable:
     sets = sets_by_owner(cluster).get(flight.of.uid, [])
     course = _controllers_view(cluster, flight.of, sets)
     return course, flight.is_rolling, flight.has_new_template, flight.is_untold, flight.is_refused
+
+
+def _first_places(cluster: Cluster) -> tuple[Collection[int], dict[str, Hashable]]:
+    """The pods that wait and take nodes that have just come, before a rollout begins; and of each namespace how many of which that wait
+    take which kind of node. Nothing where more happens than that, or others are in flight, whose steps come between."""
+    if not cluster.new_nodes or any(not flight.is_held_up for flight in in_flight(cluster)):
+        return (), {}
+    try:
+        with part():
+            simulation, pods = Simulation(cluster), cluster.snapshot.pods
+            simulation.take_new_nodes()
+    except TooLargeError:
+        return (), {}
+    nodes = {i: pod.node for i, pod in simulation.pods.by_index.items() if pod.is_bound and not pods[i].node_name}
+    if simulation.preempted or simulation.controllers or not set(nodes.values()) <= set(cluster.new_nodes):
+        return (), {}
+    on_node: dict[int, list[tuple[int, int]]] = {}
+    for index, node in nodes.items():
+        on_node.setdefault(node, []).append((id(pods[index].spec), id(pods[index].labels)))
+    kinds = {
+        node: (cluster.node_class.item(node), simulation.state.free[:, node].tobytes(), tuple(sorted(on_it)))
+        for node, on_it in on_node.items()
+    }
+    of_space: dict[str, list[Hashable]] = {}
+    for index in cluster.unbound:
+        told = _told(pods[index], _NOWHERE), kinds[nodes[index]] if index in nodes else _NOWHERE
+        of_space.setdefault(pods[index].namespace, []).append(told)
+    return nodes, {namespace: frozenset(Counter(told).items()) for namespace, told in of_space.items()}
 
 
 def _wide_terms(cluster: Cluster) -> frozenset[AffinityTerm]:

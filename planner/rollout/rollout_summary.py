@@ -45,16 +45,19 @@ class OwnRollout(RolloutOutcome):
 
 
 class OwnRollouts:
-    """Workloads' own rollouts, each a question by itself; those that are alike have one answer. `ask`: as `glance`."""
+    """Workloads' own rollouts, each a question by itself; those that are alike have one answer. `ask`: as `glance`. `is_brief`: the
+    headlines do for sentences, which may name others beside the rollout."""
 
-    def __init__(self, cluster: Cluster, ask: Callable[[Cluster, Revision], Glance] | None = None) -> None:
-        self._cluster, self._ask = cluster, ask or glance
+    def __init__(
+        self, cluster: Cluster, ask: Callable[[Cluster, Revision], Glance] | None = None, *, is_brief: bool = False
+    ) -> None:
+        self._cluster, self._ask, self._is_brief = cluster, ask or glance, is_brief
         self._known: dict[Hashable, tuple[OwnRollout, Callable[[Workload], Impasse] | None]] = {}
 
     @garbage_collector.resting()  # until the run is over and what it made in cycles may go
     def of(self, revision: Revision) -> OwnRollout:
         workload, before = revision.after, revision.before
-        alike = surroundings(self._cluster, workload)
+        alike = surroundings(self._cluster, workload, self._cluster)
         key = None if alike is None else (alike, before.strategy if before else None, revision.has_new_template)
         cached_rollout = self._known.get(key) if key is not None else None
         if cached_rollout is not None:
@@ -64,11 +67,13 @@ class OwnRollouts:
         with part():
             outcome = self._ask(self._cluster, revision)
         of = outcome.why.of if outcome.why is not None and outcome.answer.sentence == outcome.why.sentence else None
+        answer = replace(outcome.answer, sentence=outcome.answer.headline) if self._is_brief else outcome.answer
         # An answer that names pods or nodes isn't that of a workload that is alike, unless its words can be made anew
         # for it.
-        if key is not None and (of or not outcome.names_objects):
-            self._known[key] = outcome.answer, of
-        return outcome.answer
+        names_objects = outcome.names_objects or (outcome.tells_others and not self._is_brief)
+        if key is not None and (of or not names_objects):
+            self._known[key] = answer, of
+        return answer
 
 
 def restarted(workload: Workload) -> Revision:
@@ -80,7 +85,7 @@ class Glance(Record):
     """How a rollout goes, in one placement and without ways out; `run` and `why` where it was simulated and is stuck.
 
     `names_objects`: see `Impasse`; what isn't known may lie in an object of the namespace. `tells_others`: the sentence
-    names who takes nodes that come.
+    alone names others: who takes nodes that come, or waits for them too.
     """
 
     answer: OwnRollout
@@ -90,11 +95,7 @@ class Glance(Record):
 
     @property
     def names_objects(self) -> bool:
-        return (
-            self.tells_others
-            or self.answer.verdict is Verdict.UNKNOWN
-            or (self.why is not None and self.why.names_objects)
-        )
+        return self.answer.verdict is Verdict.UNKNOWN or (self.why is not None and self.why.names_objects)
 
 
 def glance(cluster: Cluster, revision: Revision, along: Sequence[Revision] = ()) -> Glance:
@@ -144,7 +145,9 @@ def glance(cluster: Cluster, revision: Revision, along: Sequence[Revision] = ())
     rollout_answer = OwnRollout(
         verdict=verdict, reason=reason, sentence=sentence, lowest_ready=lowest, replicas=replicas, headline=headline
     )
-    return Glance(answer=rollout_answer, run=run if why else None, why=why)
+    return Glance(
+        answer=rollout_answer, run=run if why else None, why=why, tells_others=why is not None and why.tells_others
+    )
 
 
 def _where_volumes_follow(cluster: Cluster, revisions: Sequence[Revision], run: Run) -> Run:

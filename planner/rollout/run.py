@@ -40,7 +40,6 @@ from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import LivePod
 from planner.scheduling.scripted_event import Happening
 from planner.scheduling.shape import Shape
-from planner.scheduling.state import filler
 
 WHEN_AT_REST: Final = inf
 _RETRIES_THEN: Final = 0.5  # how often ReplicaSets that a quota refused try again in the moment of a second change
@@ -272,9 +271,7 @@ class Run:
     def play(self) -> Run:
         """From the change to the end; this run."""
         simulation = self.simulation
-        if simulation.cluster.new_nodes:  # who waits already is tried on them as soon as they come
-            simulation.rouse(simulation.cluster.remember(filler))
-            simulation.settle()
+        simulation.take_new_nodes()
         going_on: dict[str, Controller] = {}
         for flight in self.others:
             if flight.is_held_up and not simulation.is_thorough:

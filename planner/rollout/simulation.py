@@ -41,7 +41,7 @@ from planner.scheduling.filters import Fails
 from planner.scheduling.pod import NOWHERE, LivePod
 from planner.scheduling.scheduler import Attempt, Scheduler
 from planner.scheduling.shape import Shape, compile_shape
-from planner.scheduling.state import State
+from planner.scheduling.state import State, filler
 
 _POD_UNITS, _SHAPE_UNITS, _ATTEMPT_UNITS, _NOMINATED_UNITS, _ROUND_UNITS, _SYNC_UNITS = 30, 150, 60, 100, 40, 10
 """Of work (`planner.ground.work_budget`), as measured; a StatefulSet's pods have a shape each."""
@@ -325,6 +325,12 @@ class Simulation:
         self.claims.retry()
         for key in self.controllers:
             self.clock.wake(key)
+
+    def take_new_nodes(self) -> None:
+        """Who waits already is tried on nodes that have just come as soon as they do, before anything else."""
+        if self.cluster.new_nodes:
+            self.rouse(self.cluster.remember(filler))
+            self.settle()
 
     # ── the scheduler's turn ────────────────────────────────────────────────────────────────────────────────────────
     def schedule(self) -> bool:

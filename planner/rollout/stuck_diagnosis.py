@@ -71,7 +71,7 @@ class Impasse(Record):
     """`headline`: a dozen words for the person who decides, without the verdict; `sentence`: with the details.
 
     `names_objects`: the words name the workload's namespace, or objects beside it: they aren't another workload's too, however
-    alike.
+    alike. `tells_others`: the sentence alone does, of those who wait for what the old pods hold.
     """
 
     reason: Reason
@@ -82,6 +82,7 @@ class Impasse(Record):
     quota_message: Text = NO_WORDS
     lacking: tuple[str, ...] = ()  # resources short on the nodes that match
     names_objects: bool = False
+    tells_others: bool = False
     of: Callable[[Workload], Impasse] | None = (
         None  # says it of another that is alike, where its namespace is all that is named
     )
@@ -633,7 +634,7 @@ def _hold_and_wait(c: _Context, reason: Reason) -> Impasse:
         wait_for=_cycle(after, "waits for", resource_words, "held by"),
         scheduler_message=c.message,
         lacking=c.lacking,
-        names_objects=bool(others),
+        tells_others=bool(others),
     )
 
 

@@ -307,9 +307,12 @@ def extremes(tried: Sequence[Run], *, is_proven: bool = False) -> FrozenMap[Extr
 def fewest_ready(first: Run, revisions: Sequence[Revision], key: str, again: Callable[[int], Run]) -> int:
     """The fewest Ready pods of a workload in `first` and, where another placement may come to fewer, in a few more, which `again` plays by
     their seeds: for doors that answer in short."""
-    lowest, keeps = first.lowest_ready(key), keeps_ready(first, key)
+    lowest = first.lowest_ready(key)
+    if not lowest or not first.done[key]:
+        return lowest
+    keeps = keeps_ready(first, key)
     keeps = keeps_on_nodes(first, key) if keeps is None else keeps
-    if lowest <= (keeps or 0) or not first.done[key] or holds_in_every_placement(first, revisions):
+    if lowest <= (keeps or 0) or holds_in_every_placement(first, revisions):
         return lowest
     for run in map(again, range(1, min(PLACEMENTS - 1, FEW_UNITS // max(1, first.work)) + 1)):
         lowest = lowest if run.is_cut else min(lowest, run.lowest_ready(key))

@@ -249,11 +249,35 @@ def test_an_answer_that_is_shared_or_counted_is_the_workloads_own(
     snapshot = crowd.snapshot(3, varied=is_varied)
     told = {line.workload: line for line in overviews.overview(snapshot).workloads}
     monkeypatch.setattr(rollout_summary, "certain_course", lambda _cluster, _workload: None)
-    monkeypatch.setattr(rollout_summary, "surroundings", lambda _cluster, _workload: None)
+    monkeypatch.setattr(rollout_summary, "surroundings", lambda *_: None)
     played = overviews.overview(replace(snapshot)).workloads
     assert len(played) == len(told) > 40
     for line in played:
         assert line == told[line.workload]
+
+
+@pytest.mark.parametrize("number", [2, 3, 4])
+def test_whose_pods_wait_and_take_new_nodes_are_alike_and_each_has_its_own_answer(number: int) -> None:
+    """Of three canaries that wait two find a place, or all do, or a node is left over."""
+    cluster = Cluster(crowd.snapshot(3))
+    like = next(node for node in cluster.nodes if node.name.startswith("gke-edu-gpu-a100"))
+    larger = with_more_nodes(cluster, [like] * number)
+    played = Counter[str]()
+
+    def counted(cluster: Cluster, revision: Revision) -> rollout_summary.Glance:
+        played[revision.after.name] += 1
+        return rollout_summary.glance(cluster, revision)
+
+    answers, found = rollout_summary.OwnRollouts(larger, counted, is_brief=True), Counter[str]()
+    for after in (one for one in cluster.snapshot.workloads if one.traits.rolls_out):
+        revision = rollout_summary.restarted(after)
+        own = rollout_summary.glance(larger, revision).answer
+        assert replace(answers.of(revision), sentence=own.sentence) == own
+        found[after.name] += 1
+    assert found["llm-canary"] == found["llm-serve"] == found["trainer"] == 3
+    assert played["llm-canary"] == max(1, 4 - number)  # one for all that have a place
+    assert played["llm-serve"] < 3  # those who take what it frees are told by its sentence alone
+    assert played["trainer"] == 3  # which aren't placed
 
 
 def test_whom_a_quota_refuses_alike_is_played_once_and_told_of_its_own_namespace() -> None:

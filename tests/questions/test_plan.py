@@ -32,6 +32,7 @@ from planner.remedies import (
 from planner.remedies import pareto_plan_search as search
 from planner.remedies.lever_ranges import Knobs, Lever
 from planner.remedies.levers.lending import given_back
+from planner.remedies.levers.stuck_rollout_trial import StuckRollout
 from planner.remedies.limits import Limit
 from planner.remedies.make_room import make_room
 from planner.remedies.pareto_plans_report import certificate
@@ -365,6 +366,25 @@ def test_what_was_looked_for_in_vain_is_not_looked_for_again_and_nothing_else_ch
     assert quick == answer(crowded, PlanSettings())
     assert asked["searches"] == played["searches"] > 0
     assert asked["lenders asked"] < played["lenders asked"]
+
+
+def test_nodes_are_looked_for_once_for_all_that_are_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a large cluster, and within a budget of none: the words tell how many are needed."""
+    monkeypatch.setattr(limits, "LARGE_CLUSTER", Limit(0))
+    crowded, settings, played = crowd.snapshot(3), PlanSettings(most_nodes=0), Counter[str]()
+    whole = StuckRollout.played
+
+    def counted(case: StuckRollout, *given: Any, **how: Any) -> Any:
+        played[case.workload.name] += 1
+        return whole(case, *given, **how)
+
+    monkeypatch.setattr(StuckRollout, "played", counted)
+    quick, of_some = answer(crowded, settings), dict(played)
+    played.clear()
+    monkeypatch.setattr(readiness_plan_state, "surroundings", lambda *_: None)
+    assert quick == answer(crowded, settings)
+    assert all(of_some[name] < number for name, number in each(played.items()))
+    assert sum("past the budget" in str(one.why) for one in quick.left) > len(played)
 
 
 @pytest.mark.parametrize("seed", sorted({*range(PLANNED), 18, 28, 32, 37}))
