@@ -56,6 +56,10 @@ class OwnRollouts:
 
     @garbage_collector.resting()  # until the run is over and what it made in cycles may go
     def of(self, revision: Revision) -> OwnRollout:
+        answer = self._answer(revision)
+        return replace(answer, sentence=answer.headline) if self._is_brief else answer
+
+    def _answer(self, revision: Revision) -> OwnRollout:
         workload, before = revision.after, revision.before
         alike = surroundings(self._cluster, workload, self._cluster)
         key = None if alike is None else (alike, before.strategy if before else None, revision.has_new_template)
@@ -67,13 +71,12 @@ class OwnRollouts:
         with part():
             outcome = self._ask(self._cluster, revision)
         of = outcome.why.of if outcome.why is not None and outcome.answer.sentence == outcome.why.sentence else None
-        answer = replace(outcome.answer, sentence=outcome.answer.headline) if self._is_brief else outcome.answer
         # An answer that names pods or nodes isn't that of a workload that is alike, unless its words can be made anew
         # for it.
         names_objects = outcome.names_objects or (outcome.tells_others and not self._is_brief)
         if key is not None and (of or not names_objects):
-            self._known[key] = answer, of
-        return answer
+            self._known[key] = outcome.answer, of
+        return outcome.answer
 
 
 def restarted(workload: Workload) -> Revision:

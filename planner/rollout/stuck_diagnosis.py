@@ -625,7 +625,7 @@ def _hold_and_wait(c: _Context, reason: Reason) -> Impasse:
         resource_words = words.get(reason, "room")
         headline = f"the new pod needs {resource_words}, which the pods that it replaces hold"
         sentence = f"the new pod needs {resource_words} on {c.where}, taken by the old pods, {keeping_text}"
-    others, after = _rivals(c), c.revision.after
+    (others, tells_others), after = _rivals(c), c.revision.after
     is_held = reason in (Reason.INSUFFICIENT_RESOURCE, Reason.HOST_PORT, Reason.DEVICE, Reason.TOO_MANY_PODS)
     return _stuck(
         Reason.HOLD_AND_WAIT if is_held else reason,
@@ -634,7 +634,7 @@ def _hold_and_wait(c: _Context, reason: Reason) -> Impasse:
         wait_for=_cycle(after, "waits for", resource_words, "held by"),
         scheduler_message=c.message,
         lacking=c.lacking,
-        tells_others=bool(others),
+        tells_others=tells_others,
     )
 
 
@@ -704,18 +704,25 @@ def workload_of(run: Run, waiter: Waiter) -> str:
     return above or waiter.owner or POD.key(waiter.namespace, waiter.name)
 
 
-def _rivals(c: _Context) -> str:
-    """Who else waits for what the old pods would give up, or took it."""
-    rival_waiters = rivals(c.run, c.revision.after.key, c.shape)
+def _rivals(c: _Context) -> tuple[str, bool]:
+    """Who else waits for what the old pods would give up, or took it; and whether of a workload that is alike others are told. Who waits is
+    the same for both, unless some do in its own namespace, or came in the run."""
+    rival_waiters, cluster = rivals(c.run, c.revision.after.key, c.shape), c.run.simulation.cluster
     names = list(dict.fromkeys(workload_of(c.run, p).split("/", 1)[1] for p in rival_waiters))
     if not names:
-        return ""
+        return "", False
+    tells_others = any(
+        cluster.snapshot.pods[i].namespace == c.revision.after.namespace for i in cluster.unbound
+    ) or any(waiter.pod is not None and waiter.pod.number > 0 for waiter in rival_waiters)
     who = names[0] + (f" and {count(len(names) - 1, 'other')}" if len(names) > 1 else "")
     if any(
         waiter.pod is not None and waiter.pod.is_bound for waiter in rival_waiters
     ):  # which of them depends on a tie, and their order in the List
-        return f"; {who} waited too, and took what was freed"
-    return f"; {who} {'wait' if len(names) > 1 else 'waits'} for such nodes too, and may take what is freed"
+        return f"; {who} waited too, and took what was freed", tells_others
+    return (
+        f"; {who} {'wait' if len(names) > 1 else 'waits'} for such nodes too, and may take what is freed",
+        tells_others,
+    )
 
 
 def _holder_words(c: _Context) -> tuple[str, bool, str]:
