@@ -68,7 +68,7 @@ class FreeMeasures:
             self._raise_quota(key)
             if not self.state.is_ready(key):
                 self._change_strategy(key)
-        if self.state.wants_room(key):
+        if self.state.wants_room(key) and any(node.is_cordoned for node in self.state.world.cluster.nodes):
             self._uncordon(key)
 
     def _change_strategy(self, key: str) -> bool:
