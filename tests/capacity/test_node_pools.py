@@ -109,6 +109,27 @@ def test_groups_of_the_autoscaler_find_their_pools_and_are_summed_over_zones() -
     assert unmatched(cluster, groups) == ("elsewhere",)
 
 
+def test_a_group_whose_name_gke_cut_off_is_that_of_the_nodes_called_like_it() -> None:
+    """GKE's names have room for a part of a long pool's: the label on the nodes has all of it."""
+    cluster = Cluster(
+        snapshot(
+            node("gke-prod-inference-a100-hig-1a2b3c4d-x7k2", pool="inference-a100-high-memory", zone="a"),
+            node("gke-prod-inference-a100-hig-55aa55aa-m3n4", pool="inference-a100-high-memory", zone="b"),
+            node("gke-prod-inference-a100-hig-99887766-p0q1", pool="inference-a100-high-memory-spot", zone="a"),
+        )
+    )
+    groups = [
+        group("gke-prod-inference-a100-hig-1a2b3c4d-grp", 0, 3),
+        group("gke-prod-inference-a100-hig-99887766-grp", 0, 5),
+    ]
+    found = by_name(cluster, *groups)
+    assert {name: pool.maximum for name, pool in found.items()} == {
+        "inference-a100-high-memory": 3,
+        "inference-a100-high-memory-spot": 5,
+    }
+    assert unmatched(cluster, groups) == ()
+
+
 def test_karpenter_room_is_by_resources() -> None:
     labels = {"karpenter.sh/nodepool": "gpu"}
     cluster = Cluster(snapshot(node("n0", gpus=2, labels=labels), node("n1", gpus=2, labels=labels)))

@@ -9,12 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from planner.ground.records import replace
 from planner.kubernetes.object_records import Snapshot
 from planner.questions import gate
 from planner.questions.gate import GateAnswer, GateSettings
 from planner.questions.question import Inputs
 from planner.rollout.answers import Verdict
 from planner.rollout.doubts import Effect
+from planner.rollout.image_pulls import image_pulls
+from planner.scheduling.cluster import Cluster
 from planner.sources import cluster_dumps
 from tests.builders.objects import WHOLE, Item, deployment, node, owner, pod, pod_spec
 from tests.builders.objects import snapshot as read
@@ -263,6 +266,16 @@ def test_a_pull_is_named_where_it_will_happen(image: str, here: list[str], there
     assert said(answer) == []
     found = said(answer, Effect.TIME)
     assert found == ([] if size is None else [f"new pods pull {image}{size} where they come to g0, which lacks it"])
+
+
+def test_a_container_without_an_image_of_its_own_is_no_pull() -> None:
+    """Whoever makes the pods gives them one. Source: kubernetes `staging/src/k8s.io/api/core/v1/types.go` `Container.Image`: optional, "to allow
+    higher level config management to default or override container images in workload controllers"."""
+    found = read(listing("g0", "docker.io/library/app:1"), deployment("worker", ["g0"], pod_spec(gpus=1)))
+    spec = found.workloads[0].template.spec
+    named, unnamed = (replace(spec.containers[0], name=f"c-{image}", image=image) for image in ("app:2", ""))
+    pulls = image_pulls(Cluster(found), replace(spec, containers=(named, unnamed)), [0])
+    assert [(one.image, one.nodes) for one in pulls] == [("app:2", ("g0",))]
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,10 @@ from typing import Any, Final
 import pytest
 
 from planner.rollout.past_causes import HangCause, HangCure, of_event
-from planner.rollout.past_rollouts import PastCourse, PastRollout, latest_rollout
+from planner.rollout.past_report import review
+from planner.rollout.past_rollouts import PastCourse, PastRollout, latest_rollout, past_rollouts
 from planner.rollout.prepared_change import compiled
+from planner.scheduling.cluster import Cluster
 from tests.builders.objects import deployment, node, owner, pod, pod_spec, read_items
 from tests.rollout.rollouts import rolling
 
@@ -202,6 +204,110 @@ def test_a_hang_that_a_new_node_ended_is_told_though_node_and_pod_are_gone(
     past = latest_rollout(cluster, cluster.snapshot.workloads[0])
     assert past is not None
     assert (past.course, past.cure) == (PastCourse.HUNG_THEN_CURED, cure)
+
+
+def revised(made: list[float], pods: list[Item], events: list[Item], *, at: float) -> Cluster:
+    """A Deployment of which each number is when a ReplicaSet was made; the last holds its pods."""
+    own, first, last = deployment("x", ["n-0"], pod_spec(), strategy=rolling(1, 0), replicas=len(pods))
+    items = [node("n-0"), own, *events]
+    for number, begun in enumerate(made, 1):
+        one = copy.deepcopy(first)
+        template = {
+            "metadata": {"labels": {"app": "x", "pod-template-hash": str(number)}},
+            "spec": pod_spec(cpu=str(number)),
+        }
+        one["metadata"] |= {"name": f"x-{number}", "uid": f"rs-{number}", "creationTimestamp": iso(begun)}
+        one["metadata"]["annotations"] = {"deployment.kubernetes.io/revision": str(number)}
+        one["spec"] |= {"template": template, "selector": {"matchLabels": {"pod-template-hash": str(number)}}}
+        one["spec"]["replicas"] = len(pods) if number == len(made) else 0
+        items.append(one)
+    own["metadata"]["creationTimestamp"] = iso(made[0])
+    own["spec"]["template"] = {"metadata": {"labels": {"app": "x"}}, "spec": pod_spec(cpu=str(len(made)))}
+    done = {
+        "type": "Progressing",
+        "status": "True",
+        "reason": "NewReplicaSetAvailable",
+        "lastUpdateTime": iso(at - 100),
+    }
+    counts = ("replicas", "updatedReplicas", "availableReplicas", "readyReplicas")
+    own["status"] = {**dict.fromkeys(counts, len(pods)), "conditions": [done]}
+    for one in pods:
+        copied = {**copy.deepcopy(last), **one}
+        copied["metadata"] = {
+            **last["metadata"],
+            **one["metadata"],
+            "labels": {"app": "x", "pod-template-hash": str(len(made))},
+        }
+        copied["metadata"]["ownerReferences"] = [owner("ReplicaSet", f"x-{len(made)}", f"rs-{len(made)}")]
+        items.append(copied)
+    return compiled(read_items(items, taken_at=at))
+
+
+def stood(name: str, made: float, scheduled: float, ready: float) -> Item:
+    conditions = [
+        {"type": "PodScheduled", "status": "True", "lastTransitionTime": iso(scheduled)},
+        {"type": "Ready", "status": "True", "lastTransitionTime": iso(ready)},
+    ]
+    status = {"phase": "Running", "conditions": conditions}
+    return {"metadata": {"name": name, "uid": name, "creationTimestamp": iso(made)}, "status": status}
+
+
+@pytest.mark.parametrize(("left", "course"), [(0, PastCourse.COMPLETED), (1, PastCourse.OVERTAKEN)])
+def test_a_rollout_that_another_followed_was_complete_once_its_events_say_that_all_old_pods_went(
+    left: int, course: PastCourse
+) -> None:
+    """Source: kubernetes `pkg/controller/deployment/sync.go` `scaleReplicaSet` writes from how many pods to how many."""
+    events = [
+        event("ScalingReplicaSet", "Deployment", "x", START, "Scaled up replica set x-2 from 0 to 1"),
+        event("SuccessfulCreate", "ReplicaSet", "x-2", START, "Created pod: x-2-a"),
+        event("Started", "Pod", "x-2-a", START + 3, "Started container main"),
+        event("ScalingReplicaSet", "Deployment", "x", START + 4, f"Scaled down replica set x-1 from 2 to {left}"),
+    ]
+    for number, one in enumerate(events):
+        one["metadata"]["name"] = f"told-{number}"
+    pods = [stood("x-3-a", START + 15, START + 15, START + 18)]
+    found = {
+        one.revision: one
+        for one in past_rollouts(revised([START - 9_000, START, START + 15], pods, events, at=START + 900))
+    }
+    assert found[2].course is course
+
+
+@pytest.mark.parametrize(
+    ("first_ready", "cure"),
+    [
+        (1_806, HangCure.STRATEGY_CHANGED),  # after the old one had gone: it made the room
+        (3, HangCure.NOT_SEEN),  # before: an old one goes for each that got Ready, as the strategy always allowed
+    ],
+)
+def test_old_pods_that_went_before_a_new_one_was_ready_tell_of_another_strategy(
+    first_ready: float, cure: HangCure
+) -> None:
+    """Of two new pods one waits for half an hour. Source: kubernetes `pkg/controller/deployment/rolling.go` `reconcileOldReplicaSets`."""
+    events = [
+        event("ScalingReplicaSet", "Deployment", "x", START, "Scaled up replica set x-2 from 0 to 2"),
+        event("FailedScheduling", "Pod", "x-2-b", START + 1, "0/1 nodes are available: 1 Insufficient cpu."),
+        event("ScalingReplicaSet", "Deployment", "x", START + 1_800, "Scaled down replica set x-1 from 2 to 0"),
+    ]
+    for number, one in enumerate(events):
+        one["metadata"]["name"] = f"told-{number}"
+    pods = [
+        stood("x-2-a", START, START + (1_801 if first_ready > 1_800 else 0), START + first_ready),
+        stood("x-2-b", START, START + 1_801, START + 1_806),
+    ]
+    cluster = revised([START - 9_000, START], pods, events, at=START + 7_200)
+    past = latest_rollout(cluster, cluster.snapshot.workloads[0])
+    assert past is not None
+    assert (past.course, past.cure) == (PastCourse.HUNG_THEN_CURED, cure)
+
+
+def test_the_time_that_is_looked_back_begins_with_the_first_rollout() -> None:
+    pods = [stood("x-3-a", START + 3_600, START + 3_600, START + 3_603)]
+    found = review(revised([START - 9_000, START, START + 3_600], pods, [], at=START + 7_200))
+    assert len({one.began for one in found.rollouts}) == 2
+    assert str(found.sentence).startswith("in what this snapshot still shows (2 h): 2 rollouts")
+    none = review(revised([START - 9_000], [stood("x-1-a", START, START, START + 3)], [], at=START + 7_200))
+    assert str(none.sentence) == "this snapshot shows no past rollout"
 
 
 @pytest.mark.parametrize(

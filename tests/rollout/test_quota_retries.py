@@ -18,9 +18,12 @@ from planner.remedies.rollout_with_remedies import rollout
 from planner.rollout.answers import Reason, RolloutResult, Verdict
 from planner.rollout.clock import PATIENCE_MS
 from planner.rollout.prepared_change import Scenario
+from planner.rollout.run import simulate
+from planner.scheduling.cluster import Cluster
 from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
 from tests.builders.volumes import bound, csi_driver
 from tests.conformance import rollout_cases
+from tests.rollout.rollouts import revision, stateful_set
 
 RECORDINGS = Path(__file__).parents[1] / "conformance" / "rollouts"
 
@@ -48,6 +51,21 @@ def test_who_gives_up_a_pod_gets_one_into_the_quota(replicas: int, surge: int, u
     result = rolled_out(full(replicas, surge, unavailable))
     assert result.verdict is Verdict.COMPLETES
     assert result.workloads[0].lowest_ready >= replicas - unavailable
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_stateful_set_that_was_refused_tries_again_though_none_of_its_own_pods_changed(is_first: bool) -> None:
+    """Another's pods give the quota back. Source: kubernetes `pkg/controller/statefulset/stateful_set.go` `processNextWorkItem` (an error is
+    added again, rate limited)."""
+    found = snapshot(
+        node("n-0"), quota(3), stateful_set("worker", ["n-0"], pod_spec()), deployment("other", ["n-0"] * 2, pod_spec())
+    )
+    both = [
+        revision(found, "StatefulSet/ml/worker", patch={"spec": {"replicas": 2}}),
+        revision(found, "Deployment/ml/other", patch={"spec": {"replicas": 0}}),
+    ]
+    assert all(simulate(Cluster(found), both if is_first else both[::-1]).done.values())
+    assert not all(simulate(Cluster(found), both[:1]).done.values())  # where nobody does, it is stuck
 
 
 def test_a_pod_that_a_retry_makes_starts_with_its_volume() -> None:

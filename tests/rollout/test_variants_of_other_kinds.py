@@ -429,6 +429,24 @@ def test_workers_that_wait_though_it_is_called_available_are_told() -> None:
     )
 
 
+@pytest.mark.parametrize(("second", "is_known"), [("1", True), ("2", False)])
+def test_groups_of_two_revisions_hide_whether_a_change_goes_back(second: str, is_known: bool) -> None:
+    """Source: lws 0.8 `pkg/utils/revision/revision_utils.go` `EqualRevision`: a group of that revision stays as it is."""
+    items = _lws(2, 0, 1)
+    for item in items[1:]:
+        if item["metadata"]["name"].startswith("app-1"):
+            item["metadata"]["labels"] = {
+                **item["metadata"]["labels"],
+                "leaderworkerset.sigs.k8s.io/template-revision-hash": second,
+            }
+    found = rollout(
+        whole([*items, *gpu_nodes(8, 8)]),
+        Scenario(manifest=json.dumps(new_lws(items)), runs=PLACEMENTS, with_remedies=False),
+    )
+    assert (found.verdict is not Verdict.UNKNOWN) is is_known
+    assert ("its groups are of 2 revisions" in str(found.sentence)) is not is_known
+
+
 def test_what_its_webhook_refuses_is_refused() -> None:
     kept = {"subGroupPolicy": {"subGroupSize": 2}}
     assert groups(2, 0, 1, 4, 8, kept).verdict is DONE

@@ -24,6 +24,24 @@ def term(which: str, *, labels: dict[str, str], key: str = HOST, **more: Any) ->
 
 
 # ── static filters and resources ─────────────────────────────────────────────────────────────────────────────────────
+def test_a_node_that_two_things_close_opens_once_both_are_over() -> None:
+    """A cordon, and a taint. Each is seen by who is asked before, between and after. Source: kubernetes
+    `pkg/scheduler/framework/plugins/nodeunschedulable/node_unschedulable.go` and `tainttoleration/taint_toleration.go` `Filter`."""
+    question = Question(nodes(2))
+    found = [question.fitting()]
+    changes = (
+        ("close", "cordon"),
+        ("close", "a taint"),
+        ("reopen", "cordon"),
+        ("reopen", "a taint"),
+        ("close", "cordon"),
+    )
+    for change, bar in changes:
+        getattr(question.state, change)(0, bar)
+        found.append(question.fitting())
+    assert found == [["n-0", "n-1"], ["n-1"], ["n-1"], ["n-1"], ["n-0", "n-1"], ["n-1"]]
+
+
 def test_the_first_filter_gives_the_reason() -> None:
     items = [
         node("n-0", cordoned=True, taints=(("gpu", "NoSchedule"),)),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from planner.kubernetes.object_records import FrozenMap, LabelSelector
 from planner.scheduling.scheduler import Budget, histogram
 from tests.builders.objects import Item, pod, pod_spec
@@ -47,6 +49,23 @@ def test_a_broken_budget_weighs_more_than_priority() -> None:
     assert victims(Question(items, asks(10)), guarded) == (1, ["v-9"])
     # where nothing else helps, a budget doesn't protect
     assert victims(Question(items, asks(3)), guarded) == (0, ["v-0"])
+
+
+@pytest.mark.parametrize("seed", range(3))  # each begins at another node
+def test_the_first_node_that_breaks_no_budget_does_not_end_the_search(seed: int) -> None:
+    """Source: kubernetes `pkg/scheduler/framework/preemption/preemption.go` `DryRunPreemption`: a tenth of the nodes, and a hundred at least."""
+    nobodys = Budget(namespace="ml", selector=LabelSelector(match_labels=FrozenMap({"app": "of-nobody"})), allowed=0)
+    found = Question(full(5, 1, 3), asks(10)).attempt(seed=seed, budgets=[nobodys])
+    assert (found.nominated, [one.name for one in found.victims]) == (1, ["v-1"])
+
+
+def test_a_hundred_nodes_that_break_budgets_do_not_end_it_either() -> None:
+    """Source: the same: a node that breaks none is looked for beyond them."""
+    guarded = Budget(namespace="ml", selector=LabelSelector(match_labels=FrozenMap({"app": "a"})), allowed=0)
+    items = [*full(*[1] * 150, labels={"app": "a"}), *nodes(151)[150:], pod("free", asks(5), on="n-150")]
+    question = Question(items, asks(10))
+    victims = [question.attempt(seed=seed, budgets=[guarded]).victims for seed in range(4)]
+    assert [[one.name for one in those] for those in victims] == [["free"]] * 4
 
 
 def test_no_victims() -> None:
