@@ -1,5 +1,6 @@
 import streamlit as st
 
+from planner.ground import words
 from planner.questions import costs, savings
 from planner.questions.question import Inputs
 from planner.ui import (
@@ -39,7 +40,7 @@ if every is not None:
     found = savings.narrowed(every, kept)
     asked = savings.SavingsSettings(filter=page_filter.wanted())
     with spot:
-        savings_steps_view.sums(found)
+        st.markdown(words.literal(found.sentence))
         if spot.open:
             savings_steps_view.moves(found)
             savings_steps_view.kept_off(savings_steps_view.fleet_of(found))

@@ -16,9 +16,9 @@ from planner.ui import (
 )
 from planner.ui.settings_form import SettingsForm
 
+said = st.container()
 history_view.looked_back(session_cluster.cluster())
 history_view.predicted(session_cluster.cluster())
-said = st.container()
 moments = history_store.since()
 different, full, since, commit = st.tabs(["What changed", "When it is full", "Since when", "Commitments"])
 with different:
@@ -52,3 +52,6 @@ if is_there:
         downloads.answer(commitments.QUESTION, newest, wanted, answer, rows="curve")
     with since:
         history_store.moment()
+else:
+    since.caption(NO_STORE := "No store is named: see *When it is full*.")
+    commit.caption(NO_STORE)

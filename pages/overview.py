@@ -10,9 +10,9 @@ now_view.pending(pending, overview)
 now_view.money(money, snapshot)
 now_view.workloads(snapshot, overview)
 now_view.foot(snapshot, overview, findings.of(snapshot).sentence)
-# last, since these take longest
+# last, since these take longest, the longest at the end
 unblock_all_dialog.at_the_peak(rollouts.step, snapshot)
 now_view.next_pending(pending, snapshot, overview)
-now_view.next_rollout(rollouts, snapshot)
-now_view.loss(loss, snapshot)
 now_view.next_money(money, snapshot)
+now_view.loss(loss, snapshot)
+now_view.next_rollout(rollouts, snapshot)

@@ -1,8 +1,8 @@
 import streamlit as st
 
+from planner.ground import words
 from planner.ui import (
     errors,
-    object_page_links,
     pool_limit_inputs,
     rollout_inputs,
     rollout_view,
@@ -16,7 +16,7 @@ name, choice = st.columns([5, 3], vertical_alignment="bottom")
 with choice:
     key = rollout_inputs.pick(snapshot)
 if key:
-    title.title(object_page_links.title(key))
+    title.title(words.literal(words.short_name(key)))
 place = st.container()
 rollout, *others = workload_tabs.tabs(key, rolls_out=rollout_inputs.rolls_out(snapshot, key))
 if rollout is None:

@@ -43,13 +43,6 @@ class PendingNode(Record):
         return sum(number for _, number in self.started)
 
 
-def pending_node(
-    snapshot: Snapshot, limits: tuple[PoolLimits, ...] = (), book: PriceBook | None = None
-) -> PendingNode | None:
-    """The first of `pending_nodes`; None where no one node starts any."""
-    return next(iter(pending_nodes(snapshot, limits, book)), None)
-
-
 def pending_nodes(
     snapshot: Snapshot, limits: tuple[PoolLimits, ...] = (), book: PriceBook | None = None
 ) -> tuple[PendingNode, ...]:

@@ -161,6 +161,24 @@ class Survival(Record):
         return sum(loss.alike for loss in node_losses if loss.is_broken or not broken)
 
     @property
+    def unknown_nodes(self) -> int:
+        """How many nodes are neither single points of failure nor can fail: whether the pods that are missing come back isn't known."""
+        node_losses = (loss for loss in self.losses if loss.scope is Scope.NODE)
+        return sum(loss.alike for loss in node_losses if loss.missing and not loss.is_broken)
+
+    @property
+    def headline(self) -> str:
+        """``12 of 24 nodes are single points of failure``"""
+        nodes, broken = self.nodes(), self.nodes(broken=True)
+        if not nodes:
+            return f"too large to be played: {listing(self.too_large)}" if self.too_large else "there is no node"
+        if broken:
+            return f"{broken:,} of {count(nodes, 'node')} {plural(broken, 'is a single point', 'are single points')} of failure"
+        if self.unknown_nodes:
+            return f"not known for {self.unknown_nodes:,} of {count(nodes, 'node')}: whether their pods come back"
+        return f"each of {count(nodes, 'node')} can fail alone: every pod comes back"
+
+    @property
     def usd_per_month(self) -> float | None:
         prices = [spare.usd_per_month for spare in self.spare]
         return None if None in prices else sum(price or 0.0 for price in prices)
@@ -542,20 +560,12 @@ def _sentence(outcome: Survival) -> str:
     """``12 of 24 nodes are single points of failure: if one fails, some pods stay pending. Of 17 GPU nodes, 12. …``."""
     nodes, broken = outcome.nodes(), outcome.nodes(broken=True)
     if not nodes:
-        return f"too large to be played: {listing(outcome.too_large)}" if outcome.too_large else "there is no node"
-    # Whether the pods that are missing come back isn't known: such a node is neither a point of failure nor one that
-    # can fail.
-    untold = sum(
-        loss.alike for loss in outcome.losses if loss.scope is Scope.NODE and loss.missing and not loss.is_broken
-    )
-    parts = [f"each of {count(nodes, 'node')} can fail alone: every pod comes back"]
-    if untold:
-        parts = [f"not known for {untold:,} of {count(nodes, 'node')}: whether their pods come back"]
+        return outcome.headline
+    parts = [outcome.headline]
     if broken:
         gpus = outcome.nodes(with_gpus=True)
         broken_gpus = outcome.nodes(broken=True, with_gpus=True)
-        points = plural(broken, "is a single point", "are single points")
-        parts = [f"{broken:,} of {count(nodes, 'node')} {points} of failure: if one fails, some pods stay pending"]
+        parts = [f"{outcome.headline}: if one fails, some pods stay pending"]
         if 0 < gpus < nodes:
             parts.append(f"of {count(gpus, 'GPU node')}, {broken_gpus:,}")
     for scope, noun in _NOUNS.items():

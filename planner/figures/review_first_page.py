@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from planner.capacity.gpu_inventory import supplies_of
 from planner.capacity.rollout_readiness import ClusterOverview
 from planner.capacity.survival import Loss, Survival, spare_words, whose_words
-from planner.ground.words import count, listing, plural, usd
+from planner.ground.words import capital, count, listing, plural, usd
 from planner.questions.report import Report
 
 
@@ -61,7 +61,7 @@ def pending_words(overview: ClusterOverview) -> str:
     """``2 pods are pending for 5 GPUs.``"""
     pods = overview.pending_pods
     if not pods:
-        return "Not known: no pods were read." if pods is None else "No pod is pending."
+        return "Not known: the list of pods is missing or cut off." if pods is None else "No pod is pending."
     wanted = [
         f"{models.pending:,} {models.noun_for(models.pending)}"
         for models in supplies_of(overview.gpus)
@@ -69,14 +69,6 @@ def pending_words(overview: ClusterOverview) -> str:
     ]
     lacking = f" for {listing(wanted, None)}" if wanted else ""
     return f"{count(pods, 'pod')} {plural(pods, 'is', 'are')} pending{lacking}."
-
-
-def loss_words(survival_answer: Survival) -> str:
-    """``12 of 24 nodes are single points of failure``."""
-    nodes, broken = survival_answer.nodes(), survival_answer.nodes(broken=True)
-    if not broken:
-        return f"Any one of {count(nodes, 'node')} can fail: all pods come back"
-    return f"{broken:,} of {count(nodes, 'node')} {plural(broken, 'is a single point', 'are single points')} of failure"
 
 
 def _loss(loss_answer: Survival | None) -> Iterator[FirstPageLine]:
@@ -87,7 +79,7 @@ def _loss(loss_answer: Survival | None) -> Iterator[FirstPageLine]:
         (loss for loss in loss_answer.losses if loss.missing), key=lambda candidate: candidate.missing, default=None
     )
     breaks = ": if one fails, some pods stay pending" if loss_answer.nodes(broken=True) else ""
-    text = f"{loss_words(loss_answer)}{breaks}"
+    text = f"{capital(loss_answer.headline)}{breaks}"
     if worst is not None:
         text += f". Worst: {worst.name}, {whose_words(worst.whose)}"
     spare = spare_words(loss_answer.spare)

@@ -241,8 +241,7 @@ def _told(snapshot: Snapshot, waiting: Sequence[PendingSeats]) -> Iterator[tuple
         return
     given = pool_limit_inputs.priced(pool_limit_inputs.given(snapshot))
     made = queues_and_losses_view.room(snapshot)
-    is_quick = len(snapshot.nodes) <= shared_answers.QUICK_NODES
-    nodes = shared_answers.answer(pending_nodes, snapshot, given.limits, given.book) if is_quick else ()
+    nodes = shared_answers.answer(pending_nodes, snapshot, given.limits, given.book)
     for pending_seats in waiting:
         node = next((node for node in nodes if {key for key, _ in node.started} & set(pending_seats.workloads)), None)
         lines = [f"Needs {pending_seats.needs}{' each' if pending_seats.pods > 1 else ''}."]
@@ -264,11 +263,7 @@ def _moves(made: MadeRoom | None, pending_seats: PendingSeats) -> Iterator[str]:
         moved = [f"{move.pod} leaves {move.node}" for move in made.moves if move.stage <= stage]
         yield f"{words.count(len(moved), 'move')} {words.plural(len(moved), 'starts', 'start')} {len(started):,}: {words.listing(moved)}."
     elif any(left.workload in pending_seats.workloads for left in made.left):
-        yield (
-            "No move of other pods starts it (proven)."
-            if made.is_most
-            else "No move of other pods was found that starts it."
-        )
+        yield f"No move of other pods {'starts it (proven)' if made.is_most else 'was found that starts it'}."
 
 
 def _node(node: PendingNode) -> str:

@@ -31,7 +31,6 @@ from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.qos import running_containers
 from planner.questions.drift import DriftSettings
 from planner.questions.memory import MemoryWhatIfSettings, change_of
-from planner.serve.processes.snapshot_fingerprint import identity
 from planner.sources import bounded_reading, cluster_dumps, pod_log_folder
 from planner.sources.prometheus_usage import usage_before
 from planner.ui import errors, findings, link, live_view, sign_in, uploads
@@ -63,7 +62,7 @@ def with_uploaded_logs(snapshot: Snapshot) -> Snapshot:
 
 
 def _added(snapshot: Snapshot) -> tuple[PodLog, ...]:
-    return uploads.kept(_LOGS, (), of=identity(snapshot))
+    return uploads.kept(_LOGS, (), of=snapshot)
 
 
 def _newest(before: Sequence[PodLog], added: Sequence[PodLog]) -> tuple[PodLog, ...]:
@@ -98,7 +97,7 @@ def add_logs(snapshot: Snapshot) -> None:
                 )
             return _newest(_added(snapshot), [log for logs in logs_by_file for log in logs])
 
-        uploads.ask("Log files", key=_LOGS, types=["txt", "log"], nothing=(), of=identity(snapshot), read=read)
+        uploads.ask("Log files", key=_LOGS, types=["txt", "log"], nothing=(), of=snapshot, read=read)
 
 
 def _read_live(snapshot: Snapshot) -> None:
@@ -111,7 +110,7 @@ def _read_live(snapshot: Snapshot) -> None:
     with st.spinner("Reading logs …"):
         logs, problems = pod_log_folder.read_live(snapshot.source, log_requests)
     if logs:
-        uploads.keep(_LOGS, _newest(_added(snapshot), logs), names=[snapshot.source], of=identity(snapshot))
+        uploads.keep(_LOGS, _newest(_added(snapshot), logs), names=[snapshot.source], of=snapshot)
         st.rerun()
     for problem in problems[:3]:
         errors.show(problem)
@@ -163,13 +162,13 @@ def kubelet(snapshot: Snapshot) -> tuple[KubeletSettings, tuple[NodeMemoryStats,
                 widgets.show("swap", placeholder="none")
             uploads.ask(  # kept in this session only, so not part of a link
                 "Kubelets' own metrics (optional): tell file cache from anonymous memory, and what the system uses",
-                key=_METRICS, nothing=(), of=identity(snapshot),
+                key=_METRICS, nothing=(), of=snapshot,
                 help="One file a node: kubectl get --raw /api/v1/nodes/NODE/proxy/metrics/cadvisor",
                 read=lambda files: tuple(
                     cadvisor.parse(bounded_reading.checked(content, name).decode("utf-8", "replace"), name) for name, content in files
                 ),
             )  # fmt: skip
-    return widgets.settings(), uploads.kept(_METRICS, (), of=identity(snapshot))
+    return widgets.settings(), uploads.kept(_METRICS, (), of=snapshot)
 
 
 def what_if(snapshot: Snapshot, key: str) -> MemoryChange | None:

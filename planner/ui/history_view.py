@@ -131,13 +131,10 @@ def expected(trends_answer: TrendsAnswer) -> None:
         f"{_GLYPH.get(first.trend.outlook, '✓')} {sentence}",
         f"{words.count(trends_answer.snapshots, 'snapshot')} from {words.moment(trends_answer.first_at)} to {words.moment(trends_answer.last_at)}.",
     )
-    if (
-        len(trends_answer.clusters) > 1
-        and trends_answer.gpus
-        and trends_answer.gpus[0].day > words.moment(trends_answer.first_at)[:10]
-    ):
+    first_day = trends_answer.gpus[0].day if len(trends_answer.clusters) > 1 and trends_answer.gpus else ""
+    if first_day > words.moment(trends_answer.first_at)[:10]:
         st.caption(
-            f"Together they are known since {trends_answer.gpus[0].day} only: one of these clusters wasn't kept before. Choose one "
+            f"Together they are known since {first_day} only: one of these clusters wasn't kept before. Choose one "
             "above for its own history."
         )
     answer_view.table(trends.QUESTION, trends_answer, "trends", items=whole, names=_TREND)

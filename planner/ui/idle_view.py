@@ -34,11 +34,9 @@ _FORM: Form[Inputs] = Form(
 
 def _answer(snapshot: Snapshot, settings: IdleSettings) -> IdleAnswer | None:
     read = _FORM.kept(snapshot)
-    return (
-        None
-        if read is None
-        else shared_answers.ask(QUESTION, snapshot, settings, replace(read, book=session_prices.book()))
-    )
+    if read is None:
+        return None
+    return shared_answers.ask(QUESTION, snapshot, settings, replace(read, book=session_prices.book()))
 
 
 def line(snapshot: Snapshot) -> str:

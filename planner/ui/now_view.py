@@ -4,7 +4,7 @@ the workloads that need attention, and *Every workload*, the table of all.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -12,11 +12,12 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from planner.capacity.display_filter import Selection
-from planner.capacity.node_for_pending_pods import pending_node
+from planner.capacity.node_for_pending_pods import pending_nodes
 from planner.capacity.rollout_readiness import ClusterOverview, WorkloadOverview, by_cause
 from planner.capacity.survival import Scope, Spare, Survival
 from planner.figures import review_first_page
 from planner.ground import words
+from planner.ground.errors import NotKnownError
 from planner.health.troubles import brief
 from planner.history.predictions import COUNTED_DAYS
 from planner.kubernetes.object_records import Snapshot
@@ -97,6 +98,12 @@ def _say_next(line: NowLine, what: object) -> None:
     line.step.markdown(f"Next: {words.literal(words.sentence(str(what)))}")
 
 
+def _say_unasked(line: NowLine, snapshot: Snapshot, label: str) -> None:
+    """Why there is no next step of a large cluster, and which button finds it."""
+    if len(snapshot.nodes) > shared_answers.QUICK_NODES:
+        _say_next(line, f"not worked out unasked for {len(snapshot.nodes):,} nodes; {label} does")
+
+
 # ── rollouts ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 @errors.part
 def rollouts(line: NowLine, overview: ClusterOverview, kept: Selection) -> None:
@@ -121,9 +128,11 @@ def next_rollout(line: NowLine, snapshot: Snapshot) -> None:
     with line.step:
         plan_answer = shared_answers.known(plan.QUESTION, snapshot, PlanSettings(), inputs)
         if plan_answer is None and len(snapshot.nodes) <= shared_answers.QUICK_NODES:
-            plan_answer = shared_answers.ask_unless_stopped(plan.QUESTION, snapshot, PlanSettings(), inputs)
+            plan_answer = shared_answers.answer(plan.first_steps, snapshot, PlanSettings(), inputs)
     step = None if plan_answer is None else _first(plan_answer)
-    if step is not None:
+    if plan_answer is None:
+        _say_unasked(line, snapshot, "Suppose all of it")
+    elif step is not None:
         cost = price_of(step) if step.kind is MeasureKind.NODES else "no cost"
         _say_next(line, f"{step.what}; {cost}")
     with line.act:
@@ -153,20 +162,19 @@ def next_pending(line: NowLine, snapshot: Snapshot, overview: ClusterOverview) -
     """One more node that starts some of them."""
     if not overview.pending_pods:
         return
-    if len(snapshot.nodes) <= shared_answers.QUICK_NODES:
-        inputs = pool_limit_inputs.priced(pool_limit_inputs.given(snapshot))
-        with line.step:
-            node = shared_answers.answer(pending_node, snapshot, inputs.limits, inputs.book)
-        if node is not None:
-            started = words.listing([words.short_name(key) for key, _ in node.started], most=2)
-            limit = "" if node.is_within_limit else "; the pool's limit has to be raised"
-            _say_next(line, f"one more {node.pool} node starts {started}, {_cost(node.usd_per_month)}{limit}")
-            with line.act:
-                as_if.button(node.change, key="pending")
-            return
+    inputs = pool_limit_inputs.priced(pool_limit_inputs.given(snapshot))
+    with line.step:
+        node = next(iter(shared_answers.answer(pending_nodes, snapshot, inputs.limits, inputs.book)), None)
+    if node is None:
         _say_next(line, "no single node of today's pools starts any; see what would")
+        with line.act:
+            _show("headroom.py", {queues_and_losses_view.ROOM: "true"})
+        return
+    started = words.listing([words.short_name(key) for key, _ in node.started], most=2)
+    limit = "" if node.is_within_limit else "; the pool's limit has to be raised"
+    _say_next(line, f"one more {node.pool} node starts {started}, {_cost(node.usd_per_month)}{limit}")
     with line.act:
-        _show("headroom.py", {queues_and_losses_view.ROOM: "true"})
+        as_if.button(node.change, key="pending")
 
 
 def _cost(usd_per_month: float | None) -> str:
@@ -183,12 +191,17 @@ def loss(line: NowLine, snapshot: Snapshot) -> None:
     """How many nodes are single points of failure, and the spare node that covers most of them."""
     with line.act:
         _show("headroom.py", {queues_and_losses_view.LOSSES: "true"})
-    with line.said:
-        survival_answer = queues_and_losses_view.losses(snapshot)
-    if survival_answer is None:
-        _say(line, "What one loss breaks isn't worked out here.", "○")
+    try:
+        with line.said:
+            survival_answer = queues_and_losses_view.losses(snapshot)
+    except NotKnownError as error:
+        _say(line, words.sentence(error.what), "?")
         return
-    _say(line, f"{review_first_page.loss_words(survival_answer)}.", "△" if survival_answer.nodes(broken=True) else "✓")
+    if survival_answer is None:
+        _say_unasked(line, snapshot, "Show")
+        return
+    is_broken, is_unknown = survival_answer.nodes(broken=True), survival_answer.unknown_nodes
+    _say(line, words.sentence(survival_answer.headline), "△" if is_broken else "?" if is_unknown else "✓")
     covered = _covered(survival_answer)
     if covered is not None:
         spare, number = covered
@@ -223,7 +236,7 @@ def money(line: NowLine, snapshot: Snapshot) -> None:
 
 def _bill(bill: ClusterBill, nodes: int) -> str:
     if bill.bill_usd_per_month is None:
-        return str(bill.sentence)
+        return words.sentence(bill.sentence)
     unpriced = sum(len(unpriced_nodes.nodes) for unpriced_nodes in bill.unpriced)
     whole = f"{words.usd(bill.bill_usd_per_month)} a month"
     if unpriced:
@@ -237,14 +250,17 @@ def next_money(line: NowLine, snapshot: Snapshot) -> None:
     """What packing frees, which risks nothing; else what spot is expected to save."""
     if savings.QUESTION.not_known(snapshot):
         return
-    with line.step:
-        savings_answer = shared_answers.quickly(
-            savings.QUESTION, snapshot, SavingsSettings(), Inputs(book=session_prices.book())
-        )
+    given = Inputs(book=session_prices.book())
+    try:
+        with line.step:
+            savings_answer = shared_answers.quickly(savings.QUESTION, snapshot, SavingsSettings(), given)
+    except NotKnownError as error:  # no node has a price
+        _say_next(line, error.fix)
+        return
     fleet = None if savings_answer is None else savings_answer.fleet
     if fleet is None:
-        return
-    if fleet.packing_nodes:
+        _say_unasked(line, snapshot, "Show")
+    elif fleet.packing_nodes:
         number = len(fleet.packing_nodes)
         _say_next(
             line,
@@ -260,22 +276,23 @@ def next_money(line: NowLine, snapshot: Snapshot) -> None:
 def workloads(snapshot: Snapshot, overview: ClusterOverview) -> None:
     """Those that would get stuck first, then those that restart; each name opens its page."""
     st.header("Workloads")
-    causes = by_cause(overview.workloads)
-    if sum(map(len, causes)) <= _FEW:
-        causes = [(line,) for alike_lines in causes for line in alike_lines]
-    trouble = _restarting(snapshot)
-    restarting = [
-        (line,) for line in overview.workloads if line.verdict is Verdict.COMPLETES and line.workload in trouble
-    ]
-    shown = [*causes[: _FEW if len(causes) <= _FEW else _CAUSES], *restarting[:_CAUSES]]
+    trouble, restarting = _restarting(snapshot), defaultdict[str, list[WorkloadOverview]](list)
+    for line in overview.workloads:
+        if line.verdict is Verdict.COMPLETES and line.workload in trouble:
+            restarting[trouble[line.workload]].append(line)
+    parts: list[list[Sequence[WorkloadOverview]]] = [[*by_cause(overview.workloads)], [*restarting.values()]]
+    if sum(len(alike) for part in parts for alike in part) <= _FEW:
+        parts = [[(line,) for alike in part for line in alike] for part in parts]
+    shown = [alike for part in parts for alike in part[: _FEW if len(part) <= _FEW else _CAUSES]]
     for place, line_group in enumerate(shown):
         with st.container(key=f"row_{place}"):
             row(line_group, trouble)
-    hidden_workloads = len(overview.workloads) - sum(map(len, shown))
-    complete = sum(line.verdict is Verdict.COMPLETES for line in overview.workloads) - len(restarting[:_CAUSES])
+    shown_keys = {line.workload for line_group in shown for line in line_group}
+    hidden = [line for line in overview.workloads if line.workload not in shown_keys]
     with st.container(horizontal=True, vertical_alignment="center"):
-        if hidden_workloads:
-            st.caption(f"{hidden_workloads:,} more{' complete' if hidden_workloads == complete else ''}.")
+        if hidden:
+            does = " complete" if all(line.verdict is Verdict.COMPLETES for line in hidden) else ""
+            st.caption(f"{len(hidden):,} more{does}.")
         st.page_link("rollouts.py", label="Every workload", icon=":material/table_rows:")
         st.button(
             "All findings", key="findings", icon=":material/arrow_forward:", type="tertiary", on_click=link.open_dialog, args=("cluster",)
@@ -287,15 +304,15 @@ def _restarting(snapshot: Snapshot) -> dict[str, str]:
     restart_settings, inputs = RestartsSettings(cures=0), Inputs(usages=health_inputs.usages(snapshot))
     if restarts.QUESTION.not_known(snapshot):
         return {}
-    restarts_answer = shared_answers.quickly(restarts.QUESTION, snapshot, restart_settings, inputs)
-    live = [loop for loop in restarts_answer.report.loops if loop.is_live] if restarts_answer is not None else []
-    return {loop.workload: brief(loop) for loop in live}
+    report = shared_answers.ask(restarts.QUESTION, snapshot, restart_settings, inputs).report
+    return {loop.workload: brief(loop) for loop in report.loops if loop.is_live}
 
 
 @errors.part
 def foot(snapshot: Snapshot, overview: ClusterOverview, findings: Any) -> None:
     """Where it is from, what else was found, what rollouts it still shows, and how often verdicts are right."""
-    past = shared_answers.quickly(review.QUESTION, snapshot, ReviewSettings())
+    is_known = not review.QUESTION.not_known(snapshot)
+    past = shared_answers.ask(review.QUESTION, snapshot, ReviewSettings()) if is_known else None
     rollouts = f" Rollouts it still shows: {past.clause}." if past is not None and past.rollouts else ""
     whole = "" if page_filter.wanted().is_empty else "Pending pods, losses and money are the whole cluster's. "
     taken = f"taken {words.moment(overview.taken_at)}"

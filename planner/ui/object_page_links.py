@@ -9,7 +9,7 @@ from typing import Any, Final
 import streamlit as st
 
 from planner.ground.records import Record
-from planner.ground.words import literal, short_name, shortened
+from planner.ground.words import literal, shortened
 from planner.kubernetes.object_records import Finding
 from planner.kubernetes.workload_kinds import NODE, kind_in
 
@@ -33,11 +33,6 @@ def link(target: PageLink, name: str, glyph: str = "", icon: str | None = None) 
     label = f"{glyph} **{literal(shortened(name, _LONGEST_NAME))}**".strip()
     whole = literal(name) if len(name) > _LONGEST_NAME else None
     st.page_link(target.page, label=label, query_params=dict(target.query), help=whole, icon=icon)
-
-
-def title(workload: str) -> str:
-    """A workload's name as the title of its page."""
-    return literal(short_name(workload))
 
 
 def rollout(workload: str) -> PageLink | None:

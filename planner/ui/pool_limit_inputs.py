@@ -12,9 +12,8 @@ from planner.kubernetes.object_records import Snapshot
 from planner.questions.capacity import CapacitySettings
 from planner.questions.question import Inputs
 from planner.questions.rollout import RolloutSettings
-from planner.serve.processes.snapshot_fingerprint import identity
 from planner.sources import node_pool_files
-from planner.ui import errors, session_prices, uploads
+from planner.ui import errors, session_cluster, session_prices, uploads
 from planner.ui.settings_form import SettingsForm
 
 _POOLS = "_pool_limits"  # limits read from a file uploaded for a cluster
@@ -25,7 +24,7 @@ _AUTOSCALER = ("expander", "expendable_pods_priority_cutoff", "new_pod_delay_sec
 
 def stated(snapshot: Snapshot) -> tuple[PoolLimits, ...]:
     """Limits of pools that came with the cluster or were uploaded for it in this session."""
-    return node_pool_files.stated(snapshot, uploads.kept(_POOLS, (), of=identity(snapshot)))
+    return node_pool_files.stated(session_cluster.as_read(snapshot), uploads.kept(_POOLS, (), of=snapshot))
 
 
 def settings(snapshot: Snapshot) -> CapacitySettings:
@@ -38,7 +37,7 @@ def settings(snapshot: Snapshot) -> CapacitySettings:
         uploads.ask(
             "gcloud container node-pools list (JSON), Karpenter NodePools with a list of instance types, the "
             "cluster-autoscaler-status ConfigMap, the cloud's quotas",
-            key=_POOLS, types=["json", "yaml", "yml"], nothing=(), of=identity(snapshot),
+            key=_POOLS, types=["json", "yaml", "yml"], nothing=(), of=snapshot,
             read=lambda files: tuple(limit for name, content in files for limit in node_pool_files.read_bytes(content, name=name)),
         )  # fmt: skip
     return widgets.settings()

@@ -17,7 +17,7 @@ from planner.ground.records import Record
 from planner.kubernetes.object_records import Snapshot
 from planner.serve.processes.snapshot_fingerprint import identity
 from planner.sources.prometheus_usage import Prometheus
-from planner.ui import errors
+from planner.ui import errors, session_cluster
 
 T = TypeVar("T")
 _DAYS = (1, 3, 7, 14, 30)
@@ -46,7 +46,8 @@ class Form(Record, Generic[T]):
 
     def _kept(self, snapshot: Snapshot) -> _FormReading[T] | None:
         stored_reading = st.session_state.get(f"{self.key}_read")
-        is_its = isinstance(stored_reading, _FormReading) and stored_reading.identity == identity(snapshot)
+        own = identity(session_cluster.as_read(snapshot))
+        is_its = isinstance(stored_reading, _FormReading) and stored_reading.identity == own
         return cast("_FormReading[T]", stored_reading) if is_its else None
 
     def show(self, snapshot: Snapshot, before: str) -> None:
@@ -77,6 +78,7 @@ class Form(Record, Generic[T]):
             return
         summary = f"{self.said(usages)} over {words.count(days, 'day')} from {server.address}"
         warned = f" The server warns: {server.warnings[0]}" if server.warnings else ""
-        new_reading = _FormReading(identity=identity(snapshot), found=usages, sentence=f"{summary}.{warned}")
+        own = identity(session_cluster.as_read(snapshot))
+        new_reading = _FormReading(identity=own, found=usages, sentence=f"{summary}.{warned}")
         st.session_state[f"{self.key}_read"] = new_reading
         st.rerun()

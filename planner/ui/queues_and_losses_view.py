@@ -75,9 +75,9 @@ def of_losses(snapshot: Snapshot, given: Inputs) -> None:
 
 
 def losses(snapshot: Snapshot) -> Survival | None:
-    """What one loss breaks; None where it isn't known, and of a large cluster where it isn't kept already."""
-    if survive.QUESTION.not_known(snapshot):
-        return None
+    """What one loss breaks; None of a large cluster where it isn't kept already. Raises where it isn't known."""
+    if lacking := survive.QUESTION.not_known(snapshot):
+        raise lacking
     inputs = pool_limit_inputs.priced(pool_limit_inputs.given(snapshot))
     return shared_answers.quickly(survive.QUESTION, snapshot, survive.SurviveSettings(), inputs)
 

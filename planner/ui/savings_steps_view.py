@@ -142,18 +142,6 @@ def fleet_of(savings_answer: SavingsAnswer) -> FleetSavings:
 
 
 @errors.part
-def sums(answer: SavingsAnswer) -> None:
-    """The sentence, and the figures that reconcile: the whole cluster's."""
-    fleet = fleet_of(answer)
-    st.markdown(words.literal(answer.sentence))
-    st.caption(
-        f"USD a month, as billed. On demand {words.literal(f'${fleet.on_demand_usd:,.2f}')} = kept "
-        f"{words.literal(f'${fleet.kept_usd:,.2f}')} + freed {words.literal(f'${fleet.freed_usd:,.2f}')}, of which "
-        f"{words.literal(f'${fleet.packing_usd:,.2f}')} by packing alone: that is not counted as saved by spot."
-    )
-
-
-@errors.part
 def moves(answer: SavingsAnswer) -> None:
     """The moves, most saved per pod-hour at risk first."""
     moving = fleet_of(answer).moves

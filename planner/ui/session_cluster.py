@@ -253,6 +253,11 @@ def suppose(snapshot: Snapshot) -> None:
     st.session_state[_SUPPOSED] = snapshot
 
 
+def as_read(snapshot: Snapshot) -> Snapshot:
+    """What files were given for: the cluster as it was read, of what is supposed of it."""
+    return looked_at() if snapshot is st.session_state.get(_SUPPOSED) else snapshot
+
+
 def looked_at() -> Snapshot:
     """The snapshot that was chosen, as it was read."""
     name = st.session_state.get(CHOICE)

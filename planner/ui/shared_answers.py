@@ -29,7 +29,7 @@ from planner.serve.processes.snapshot_fingerprint import key_of
 from planner.ui.least_used_cache import NOTHING as NOTHING_KEPT
 from planner.ui.least_used_cache import Answers
 
-QUICK_NODES: Final = 500  # of more nodes, what takes seconds isn't played unasked
+QUICK_NODES: Final = 2_000  # of more nodes, what takes ten seconds of 1,000 isn't played unasked
 Asked = TypeVarTuple("Asked")
 Answer = TypeVar("Answer")
 S = TypeVar("S")
@@ -69,8 +69,9 @@ def known(question: Question[S, A], snapshot: Snapshot, settings: S, inputs: Inp
 
 
 def quickly(question: Question[S, A], snapshot: Snapshot, settings: S, inputs: Inputs = NOTHING) -> A | None:
-    """As `ask`; of a large cluster only where it is kept already, else None."""
-    return (ask if len(snapshot.nodes) <= QUICK_NODES else known)(question, snapshot, settings, inputs)
+    """As `ask_unless_stopped`; of a large cluster only where it is kept already, else None."""
+    ask_it = ask_unless_stopped if len(snapshot.nodes) <= QUICK_NODES else known
+    return ask_it(question, snapshot, settings, inputs)
 
 
 def ask_unless_stopped(question: Question[S, A], snapshot: Snapshot, settings: S, inputs: Inputs) -> A | None:

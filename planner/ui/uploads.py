@@ -10,6 +10,8 @@ import streamlit as st
 from planner.ground import words
 from planner.ground.errors import HeadroomError
 from planner.ground.records import Record
+from planner.kubernetes.object_records import Snapshot
+from planner.serve.processes.snapshot_fingerprint import identity
 from planner.sources import bounded_reading
 from planner.ui import errors, session_cluster
 
@@ -21,28 +23,32 @@ class ReadFiles(Record):
     """What was read (`value`) from files called `names`, and what it is for (a cluster's identity; None: for any)."""
 
     names: tuple[str, ...]
-    of: object
+    of: str | None
     value: Any
 
 
-def kept(key: str, nothing: T, *, of: object = None) -> T:
+def kept(key: str, nothing: T, *, of: Snapshot | None = None) -> T:
     """What was read from the files given at `key` for `of`; `nothing` where none were."""
     return stored.value if (stored := _stored(key, of)) else nothing
 
 
-def names(key: str, *, of: object = None) -> tuple[str, ...]:
+def names(key: str, *, of: Snapshot | None = None) -> tuple[str, ...]:
     """What was given is called so; () where nothing was."""
     return stored.names if (stored := _stored(key, of)) else ()
 
 
-def _stored(key: str, of: object) -> ReadFiles | None:
+def _stored(key: str, of: Snapshot | None) -> ReadFiles | None:
     upload = st.session_state.get(f"{key}-kept")
-    return upload if isinstance(upload, ReadFiles) and upload.of == of else None
+    return upload if isinstance(upload, ReadFiles) and upload.of == _identity(of) else None
 
 
-def keep(key: str, value: object, *, names: Sequence[str], of: object = None) -> None:
+def _identity(of: Snapshot | None) -> str | None:
+    return None if of is None else identity(session_cluster.as_read(of))
+
+
+def keep(key: str, value: object, *, names: Sequence[str], of: Snapshot | None = None) -> None:
     """What was read elsewhere, kept as if it had been given as files called `names`."""
-    st.session_state[f"{key}-kept"] = ReadFiles(names=tuple(names), of=of, value=value)
+    st.session_state[f"{key}-kept"] = ReadFiles(names=tuple(names), of=_identity(of), value=value)
 
 
 def taken(
@@ -76,7 +82,7 @@ def ask(
     key: str,
     read: Callable[[Sequence[tuple[str, bytes]]], T],
     nothing: N,
-    of: object = None,
+    of: Snapshot | None = None,
     types: Sequence[str] | None = None,
     several: bool = True,
     most_mib: int | None = None,
@@ -115,7 +121,7 @@ def text_of_csv(name: str, content: bytes) -> str:
     return bounded_reading.text_of(content, name, fix="Save it as CSV in UTF-8")
 
 
-def told(key: str, *, of: object = None) -> None:
+def told(key: str, *, of: Snapshot | None = None) -> None:
     """What was given, by its names, and the way to take it back."""
     if file_names := names(key, of=of):
         with st.container(horizontal=True, vertical_alignment="center"):

@@ -319,7 +319,7 @@ PODS = deployment("serve", ["a"], pod_spec(cpu="1", memory="1Gi"))
 OTHERS = {  # → what Now says of such a cluster, and what it doesn't
     "no GPUs": ([node("a"), *PODS], "All 1 workload can roll out", "GPU"),
     "AMD": ([AMD, *PODS], "All 1 workload can roll out", "AMD_Instinct"),
-    "nodes only": ([node("a", gpus=4)], "Not known: no pods were read.", "Not known: Not known"),
+    "nodes only": ([node("a", gpus=4)], "Not known: the list of pods is missing or cut off.", "Not known: Not known"),
 }
 
 

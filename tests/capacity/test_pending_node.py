@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from planner.capacity.change_comparison import changed
-from planner.capacity.node_for_pending_pods import pending_node
+from planner.capacity.node_for_pending_pods import pending_nodes
 from planner.capacity.what_if_syntax import parse_changes
 from planner.inventory.pool_limits import parse_typed_limits
 from planner.questions.costs import CostsSettings
@@ -18,8 +18,7 @@ from tests.builders.objects import deployment, node, pod_spec, snapshot
 
 def test_the_demos_pending_trainer_starts_on_one_more_node_which_costs_what_the_bill_grows_by() -> None:
     given, book = demo.read(), embedded_book()
-    found = pending_node(given, (), book)
-    assert found is not None
+    found = pending_nodes(given, (), book)[0]
     assert (found.change, found.started, found.pods) == ("add:gpu-t4=1", (("Deployment/batch/trainer", 1),), 1)
     then = changed(given, parse_changes(found.change))
     before, after = (bill(one, CostsSettings(), Inputs(book=book)).bill_usd_per_month for one in (given, then))
@@ -32,18 +31,15 @@ def test_the_demos_pending_trainer_starts_on_one_more_node_which_costs_what_the_
 def test_a_pool_at_its_maximum_comes_after_one_that_may_grow() -> None:
     nodes = [node("a-0", pool="a", gpus=1), node("b-0", pool="b", gpus=1)]
     given = snapshot(*nodes, *deployment("x", ["a-0", "b-0", "", ""], pod_spec(gpus=1)))
-    free = pending_node(given)
-    assert free is not None
+    free = pending_nodes(given)[0]
     assert (free.pool, free.pods, free.usd_per_month, free.is_within_limit) == ("a", 1, None, True)
-    limited = pending_node(given, parse_typed_limits("a=1, b=3"))
-    assert limited is not None
+    limited = pending_nodes(given, parse_typed_limits("a=1, b=3"))[0]
     assert (limited.pool, limited.is_within_limit) == ("b", True)
-    both = pending_node(given, parse_typed_limits("a=1, b=1"))
-    assert both is not None
+    both = pending_nodes(given, parse_typed_limits("a=1, b=1"))[0]
     assert not both.is_within_limit
 
 
 def test_no_node_is_named_where_none_starts_a_pod_or_nothing_is_pending() -> None:
     nodes = [node("a-0", pool="a", gpus=1)]
-    assert pending_node(snapshot(*nodes, *deployment("x", ["", ""], pod_spec(gpus=8)))) is None
-    assert pending_node(snapshot(*nodes, *deployment("x", ["a-0"], pod_spec(gpus=1)))) is None
+    assert pending_nodes(snapshot(*nodes, *deployment("x", ["", ""], pod_spec(gpus=8)))) == ()
+    assert pending_nodes(snapshot(*nodes, *deployment("x", ["a-0"], pod_spec(gpus=1)))) == ()

@@ -5,9 +5,11 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from planner.kubernetes.object_records import Snapshot
+from planner.ui import shared_answers
 from tests.bench import crowd
 from tests.pages.visiting import said, visit
 
@@ -31,6 +33,17 @@ def test_services_in_trouble_stand_by_cause() -> None:
     assert words.count(f"And {COPIES - 1} more like it.") == 3
     (label,) = [one.label for one in app.expander if "one by one" in one.label]
     assert len(table(app, "What is wrong")) == int(label.split()[1].rstrip(","))
+
+
+def test_now_says_the_next_step_of_each_line_and_each_trouble_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    words, links = said(app := visit("overview", crowded())), [one.proto.label for one in app.main.get("page_link")]
+    assert words.count("Next: ") == 4
+    assert "41 restarts: OOM-killed at its own limit. And 12 more." in words
+    assert sum("celery" in label for label in links) == 1
+    monkeypatch.setattr(shared_answers, "QUICK_NODES", len(crowded().nodes))
+    larger = said(visit("overview", crowd.snapshot(COPIES + 1)))
+    assert "Next: One more gpu-t4 node starts batch-0/trainer" in larger
+    assert larger.count("Next: Not worked out unasked for 336 nodes; ") == 3
 
 
 def test_lines_of_the_bill_that_bear_the_same_are_one_and_add_up_to_it() -> None:

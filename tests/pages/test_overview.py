@@ -67,6 +67,7 @@ def test_what_is_supposed_is_on_every_page_in_the_link_and_goes_again() -> None:
     assert "+$438 a month" in words
     assert "1 pod is pending for 4 GPUs." in words
     assert "$37,410 a month" in words
+    assert "node starts llm-lab/llm-canary, $11,825 a month; the pool's limit has to be raised." in words
     app.button(key="suppose-rollouts").click().run()
     assert "add:gpu-t4=1;resize:Deployment/dev/inference-api=maxSurge:0,maxUnavailable:1" in app.query_params["as_if"]
     app.switch_page("costs.py").run()
@@ -100,7 +101,28 @@ def test_trouble_is_told_with_a_link_to_its_rollout() -> None:
 
 def test_an_empty_cluster_says_so() -> None:
     words = words_of(visit("overview", snapshot(node("node-0", 0))))
-    assert "No pod is pending." in words or "Not known: no pods were read." in words
+    assert "No pod is pending." in words or "Not known: the list of pods is missing or cut off." in words
+
+
+def test_what_was_not_read_is_said_in_its_line_and_nowhere_else() -> None:
+    """Of pods without their controllers it isn't known whether they come back; of nodes alone nothing is but the bill."""
+    _, _, *pods = objects.deployment("x", ["a", "b"], objects.pod_spec())
+    app = visit("overview", read_items([*map(objects.node, "ab"), *pods]))
+    words = words_of(app)
+    assert "? Not known for 2 of 2 nodes: whether their pods come back." in words
+    assert "can fail alone" not in words
+    alone = visit("overview", read_items([objects.node("a")]))
+    assert words_of(alone).count("Not known: the input holds no Pods") == 2  # rollouts and one loss
+    assert [len(app.info), len(alone.info)] == [0, 0]
+    assert all("Data: " in words_of(one) for one in (app, alone))
+
+
+def test_without_a_price_the_next_step_is_to_give_one() -> None:
+    app = visit("overview", full())
+    words = words_of(app)
+    assert "? No price: the price book knows none of the nodes." in words
+    assert "Next: Give prices of your own as a CSV." in words
+    assert not app.info
 
 
 @pytest.mark.parametrize("given", [full(), full(unavailable=1)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from planner.capacity.hypothetical_node_groups import growable_pools
-from planner.capacity.node_for_pending_pods import pending_node
+from planner.capacity.node_for_pending_pods import pending_nodes
 from planner.capacity.what_if_syntax import parse_changes
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
@@ -37,8 +37,7 @@ def test_a_fixed_size_is_no_limit_to_who_resizes_the_pool_and_a_maximum_is(
     limit: PoolLimits, words: str, is_within: bool
 ) -> None:
     given = replace(NOTHING, limits=(limit,))
-    found = pending_node(PENDING, (limit,))
-    assert found is not None
+    found = pending_nodes(PENDING, (limit,))[0]
     assert found.is_within_limit is is_within
     (step,) = what_if(PENDING, WhatIfSettings(changes=parse_changes(found.change)), given).steps
     assert (step.is_done, words in str(step.sentence)) == (is_within, True)
