@@ -148,10 +148,9 @@ def knobs(
     orders = tuple(order.orders(cluster, changes, case.run, cut)) if Lever.ORDER in levers else ((),)
     own = [revision.after.key for revision in changes]
     lenders = tuple(lending.lenders(cluster, own, shapes, lacking, cut)) if Lever.LEND in levers else ()
+    has_nodes = Lever.NODES in levers
     growing = (
-        nodes.growable_combination(cluster, changes, shapes, pools, cut, past_limits=past_limits)
-        if Lever.NODES in levers
-        else ()
+        nodes.growable_combination(cluster, changes, shapes, pools, cut, past_limits=past_limits) if has_nodes else ()
     )
     has_quota = any(quota.namespace in case.namespaces for quota in cluster.snapshot.resource_quotas)
     return Knobs(

@@ -112,12 +112,8 @@ def rollout(
     )
     stuck = next((p for p in parts if p.verdict in (Verdict.STUCK, Verdict.UNKNOWN)), None)
     is_evicting = any(revision.evicts for revision in prepared.revisions)
-    unknown = [
-        (r.after.key, u)
-        for first in prepared.revisions
-        for r in (first, *first.changes)
-        for u in unknowns(cluster, r, run.new_shapes.get(r.after.key))
-    ]
+    every = [revision for first in prepared.revisions for revision in (first, *first.changes)]
+    unknown = [(r.after.key, u) for r in every for u in unknowns(cluster, r, run.new_shapes.get(r.after.key))]
     gaps = prepared.unknown
     unknown += [(gap.key, Unknown(what=gap.what, may_help=gap.may_help, fix=gap.fix)) for gap in gaps]
     unknown += dict.fromkeys(unknown_drivers(run, run.done))

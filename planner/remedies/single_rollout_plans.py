@@ -78,11 +78,8 @@ def _does_with_all(case: PlanCase, case_knobs: Knobs) -> bool:
 def _within(case_knobs: Knobs, revision: Revision, share: float, worth: Callable[[Node], int] | None) -> Knobs:
     """The knobs without what isn't asked for: fewer replicas of its own, pods that don't get the change, others with too few."""
     today = revision.after.strategy.partition
-    ways = tuple(
-        way
-        for way in case_knobs.ways[0]
-        if way.replicas is None and (way.strategy is None or way.strategy.partition <= today)
-    )
+    own = (way for way in case_knobs.ways[0] if way.replicas is None)
+    ways = tuple(way for way in own if way.strategy is None or way.strategy.partition <= today)
     lenders = (
         replace(lender, replicas=tuple(n for n in lender.replicas if n >= enough(share, lender.bound)))
         for lender in case_knobs.lenders

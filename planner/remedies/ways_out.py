@@ -34,13 +34,10 @@ def find_remedies(
         kinds &= _LEAVES_IT
     if any(revision.queued is not None for revision in revisions):  # Kueue was asked for today's strategy only
         kinds -= {RemedyKind.SWITCH_STRATEGY}
-    remedies = (
-        remedy
-        for which, search, reasons in _SEARCHES
-        if which & kinds and (reasons is None or why.reason in reasons)
-        for remedy in search(case)
-        if remedy.kind in kinds
-    )
+    due = [
+        search for which, search, reasons in _SEARCHES if which & kinds and (reasons is None or why.reason in reasons)
+    ]
+    remedies = (remedy for search in due for remedy in search(case) if remedy.kind in kinds)
     many, is_alone = list[Remedy](), True
     for remedy in remedies:
         if remedy.lenders > limits.LENDERS_ALONE.most:

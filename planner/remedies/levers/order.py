@@ -57,13 +57,8 @@ def orders(cluster: Cluster, revisions: Sequence[Revision], run: Run, cut: list[
 def wait(cluster: Cluster, flying: Sequence[str], seconds: float, what: str) -> Step:
     """A command for each that is rolling out, which waits until it has; it may take twice the `seconds` that are estimated."""
     workloads, most = workloads_by_key(cluster), limits.AWAITED.most
-    waits = [
-        shell_commands.wait(
-            key, PATIENCE * seconds, pods=workloads[key].replicas, strategy=workloads[key].strategy.kind
-        )
-        for key in flying[:most]
-        if key in workloads
-    ]
+    known = [workloads[key] for key in flying[:most] if key in workloads]
+    waits = [shell_commands.wait(w.key, PATIENCE * seconds, pods=w.replicas, strategy=w.strategy.kind) for w in known]
     if len(flying) > most:
         waits.append(shell_commands.remark(limits.AWAITED.reached(number=len(flying) - most)))
     return Step(what=what, commands=tuple(waits))

@@ -91,16 +91,12 @@ def is_unstated(run: Run, key: str) -> bool:
 def _remedy(case: StuckRollout, hard: Sequence[tuple[str, str, int, int]], run: Run) -> Remedy:
     names = dict.fromkeys(name for name, *_ in hard)
     amounts = ", ".join(f"{key} to {format_amount(amount, key)}" for _, key, _, amount in hard)
+    then = tuple((name, key, amount) for name, key, _, amount in hard)
+    title = f"Raise the {plural(len(names), 'quota')} {' and '.join(names)}"
     return case.remedy(
-        LeverPosition(
-            kind=RemedyKind.RAISE_QUOTA, title=f"Raise the {plural(len(names), 'quota')} {' and '.join(names)}"
-        ),
-        f"{amounts}; {case.at_worst(run)}",
-        run,
-        step=raise_quotas(case.workload.namespace, hard),
-        change=as_change(case.workload.namespace, [(name, key, amount) for name, key, _, amount in hard]),
-        quota_hard=tuple((name, key, amount) for name, key, _, amount in hard),
-    )
+        LeverPosition(kind=RemedyKind.RAISE_QUOTA, title=title), f"{amounts}; {case.at_worst(run)}", run,
+        step=raise_quotas(case.workload.namespace, hard), change=as_change(case.workload.namespace, then), quota_hard=then,
+    )  # fmt: skip
 
 
 # ── steps ────────────────────────────────────────────────────────────────────────────────────────────────────────────
