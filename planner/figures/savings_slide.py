@@ -23,6 +23,7 @@ def html(source: str, bill_usd: float, steps: Sequence[MoneyStep], workloads: Se
     rows = "".join(
         f"<tr><td>{_text(step.name)}</td><td>−{_text(usd(step.saved_usd))}{f'<br><small>({_text(step.band)})</small>' if step.band else ''}</td><td>{_text(step.risk)}</td><td>{_text(step.work)}</td></tr>"
         for step in steps
+        if step.saved_usd
     )
     each = "".join(f"<li><b>{_text(name)}</b>: {_text(said)}.</li>" for name, said in workloads)
     share = saved / bill_usd if bill_usd else 0.0

@@ -305,6 +305,7 @@ _WORKLOADS: Final[Listing[DiffAnswer, WorkloadDifference]] = Listing(
     title="workloads",
     items=lambda diff: diff.workloads,
     columns=(Column("workload"), Column("before"), Column("after"), Column("sentence")),
+    unknown="not there",
 )
 _DIFFERENT: Final[Listing[DiffAnswer, NumberDifference]] = Listing(
     name="numbers",

@@ -110,7 +110,7 @@ def what_it_does(cluster: Cluster, flight: InFlight) -> str:
         and (replicas := settled_replicas(cluster.snapshot, flight.workload)) != flight.workload.replicas
     ):
         return f"is set to {count(replicas, 'replica')} by its autoscaler"
-    return "is rolling out" if flight.is_rolling else "has more or fewer pods than it shall have"
+    return "is rolling out" if flight.is_rolling else "has more or fewer pods than it wants"
 
 
 @once_at_any_size

@@ -205,7 +205,7 @@ def _sentence(option: Option, done: Sequence[Option], replicas: int, nouns: Noun
     fastest = min(other.seconds for other in done)
     if fastest < option.seconds:
         better.append(f"{duration(fastest)}")
-    others_text = f" Others offer {listing(better)}, at the cost of the rest." if better else ""
+    others_text = f" Other strategies offer {listing(better)} and are worse otherwise." if better else ""
     equal = next(
         (other for other in alike if _figures(other, is_priced=True) == _figures(option, is_priced=True)), None
     )

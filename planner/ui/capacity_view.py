@@ -227,12 +227,11 @@ def _lost(snapshot: Snapshot) -> NodeLoss | None:
 
 
 def _beside(answer: CapacityAnswer) -> dict[str, str]:
-    return {
-        line.pool.name: ", ".join(
-            filter(None, (words.count(line.pool.node_count, "node"), line.pool.accelerator, line.pool.limit_text))
-        )
+    parts = {
+        line.pool.name: (words.count(line.pool.node_count, "node"), line.pool.accelerator, line.pool.limit_text)
         for line in answer.pools
     }
+    return {name: ", ".join(filter(None, part)).replace("unknown", "limits unknown") for name, part in parts.items()}
 
 
 def _told(snapshot: Snapshot, waiting: Sequence[PendingSeats]) -> Iterator[tuple[PendingSeats, list[str], str]]:

@@ -355,7 +355,7 @@ def table(snapshot: Snapshot, overview: ClusterOverview) -> None:
     complete = tuple(line for line in overview.workloads if line.verdict is Verdict.COMPLETES)
     groups = [*by_cause(overview.workloads), *filter(None, [complete])]
     answer_view.grouped(
-        QUESTION, overview, "workloads", groups, key="workloads", few=_FEW_ROWS, sums=("gpus",),
+        QUESTION, overview, "workloads", groups, key="workloads", few=_FEW_ROWS, sums=("gpus",), height=566 if len(overview.workloads) > 8 else "content",
         opens=lambda line: object_page_links.rollout(line.workload), names=("workload", "verdict", "ready", "gpus", "gpus_are", "headline"),
     )  # fmt: skip
     if overview.workloads:

@@ -69,7 +69,7 @@ def of_losses(snapshot: Snapshot, given: Inputs) -> None:
     with st.grid(min_column_width=200, gap="small"):
         widgets.show("label", label="Nodes that share a label, by its key")
         widgets.show("upgrades")
-    columns = {"losses": ("name", "scope", "pool", "nodes", "pods", "back", "seconds", "missing", "whose", "preempted")}
+    columns = {"losses": ("name", "scope", "missing", "whose", "back", "seconds", "preempted")}
     inputs = pool_limit_inputs.priced(given)
     _answer(survive.QUESTION, snapshot, widgets.settings(), inputs, _suppose_spare, columns=columns, in_tabs=True)
 

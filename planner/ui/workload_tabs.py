@@ -104,7 +104,7 @@ def _memory(snapshot: Snapshot, key: str) -> None:
     with place:
         findings.show(about)
         if not about:
-            st.markdown("✓ No risk of memory was found that is about it.")
+            st.markdown("✓ Its node's memory is no risk to it: nothing was found.")
     is_open = link.says(health_inputs.OF_WHAT_IF)
     with link.expander(_WHAT_IF, key="memory_what_if", icon=":material/difference:", is_open=is_open) as is_drawn:
         if is_drawn:

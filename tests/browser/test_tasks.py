@@ -285,6 +285,9 @@ def test_choosing_maxsurge_by_hand_takes_one_click_and_says_why_it_changes_nothi
     main = somebody.visitor.main()
     somebody.sees("no T4 is free to surge into")
     somebody.click(main.locator(".strategies").get_by_role("button", name="maxSurge 0, maxUnavailable 1"))
+    ways = main.get_by_role("radiogroup", name="Apply this as")
+    ways.scroll_into_view_if_needed()
+    assert ways.evaluate("group => group.scrollWidth <= group.clientWidth"), "Undo is cut off"
     somebody.sees("kubectl patch deployment/ml-worker -n prod", "Undo", "Completes in ")
     assert somebody.clicks == 1
 

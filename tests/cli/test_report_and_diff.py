@@ -298,6 +298,10 @@ def test_only_what_differs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -
         "2 changes (Deployment/ml/new: workload not there → there and without a pool: nodes 2 → 3); "
         "1 workload can roll out now (Deployment/ml/api). 1 workload appeared (Deployment/ml/new); 1 more T4; "
     )
+    line = next(
+        line for line in run(capsys, "diff", before, after)[1].splitlines() if "Deployment/ml/new  not there" in line
+    )
+    assert "not known" not in line
     back = json.loads(run(capsys, "diff", after, before, "-o", "json")[1])["result"]
     assert [(one["workload"], one["before"], one["after"]) for one in back["workloads"]] == [
         ("Deployment/ml/api", "completes", "stuck"),
