@@ -153,7 +153,7 @@ def test_of_nodes_alone_the_pages_say_what_they_have_and_no_more() -> None:
     assert "6 GPUs in all; how many are free is not known: the input holds no Pods" in said(app)
     assert table(app, "Allocatable")["Free"].isna().all()
     now = visit("overview", nodes)
-    assert "? Not known: no pods were read." in said(now).replace("*", "")
+    assert "? Not known: the list of pods is missing or cut off." in said(now).replace("*", "")
     assert [one.value for one in now.sidebar.caption if str(one.value).startswith("2 nodes  \n")]
     clusters = visit("clusters", nodes)
     assert "? Not known of all workloads whether they could be rolled out" in said(clusters)
