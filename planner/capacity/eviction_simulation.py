@@ -62,11 +62,11 @@ def uncordoned(node: Node) -> Node:
     return replace(node, is_cordoned=False, taints=tuple(t for t in node.taints if t.key != TAINT_UNSCHEDULABLE))
 
 
-def with_uncordoned(cluster: Cluster, names: Collection[str] | None = None) -> Cluster:
-    """The cluster in which these nodes take pods again; all that are cordoned where none are named."""
-    is_there = any(node.is_cordoned and (names is None or node.name in names) for node in cluster.nodes)
-    nodes = (uncordoned(node) if names is None or node.name in names else node for node in cluster.nodes)
-    return cluster.with_nodes(tuple(nodes)) if is_there else cluster
+def with_uncordoned(cluster: Cluster, names: Collection[str]) -> Cluster:
+    """The cluster once these nodes take pods again: who waits already comes there first, since a node that opens has kube-scheduler look at
+    them anew (`pkg/scheduler/framework/plugins/nodeunschedulable` `isSchedulableAfterNodeChange`)."""
+    nodes = tuple(uncordoned(node) if node.name in names else node for node in cluster.nodes)
+    return at_rest(cluster.with_nodes(nodes).snapshot) if names else cluster
 
 
 # ── coming to rest ───────────────────────────────────────────────────────────────────────────────────────────────────

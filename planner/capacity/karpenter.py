@@ -22,6 +22,8 @@ from planner.ground.well_known_names import (
     KARPENTER_CAPACITY_TYPE,
     KARPENTER_NODE_POOL,
     MEMORY,
+    OLD_ARCHITECTURE,
+    OLD_OPERATING_SYSTEM,
     OLD_REGION,
     OLD_ZONE,
     OPERATING_SYSTEM,
@@ -46,7 +48,7 @@ from planner.scheduling.state import State
 _UNITS_A_LOOK: Final = 400  # at a claim with rules on neighbors, and for each claim and pod that there is: as measured
 _UNITS_A_POD: Final = 12
 _OLD_NAMES: Final = {  # that kubelets write beside the new ones (karpenter `pkg/apis/v1/labels.go` `NormalizedLabels`)
-    "beta.kubernetes.io/instance-type": INSTANCE_TYPE, "beta.kubernetes.io/arch": ARCHITECTURE, "beta.kubernetes.io/os": OPERATING_SYSTEM,
+    "beta.kubernetes.io/instance-type": INSTANCE_TYPE, OLD_ARCHITECTURE: ARCHITECTURE, OLD_OPERATING_SYSTEM: OPERATING_SYSTEM,
     OLD_ZONE: ZONE, OLD_REGION: REGION,
 }  # fmt: skip
 _KNOWN_BY_NODES: Final = frozenset(

@@ -177,15 +177,12 @@ def matching_when_in_use(cluster: Cluster, shape: Shape) -> list[int]:
 
 
 def _matching(cluster: Cluster, shape: Shape, cut: list[str]) -> list[int]:
-    """Places of nodes that match and are large enough; not like those on which pods of DaemonSets would be preempted. Of a pool of which
-    every such node is cordoned or not Ready, like these: a new one is neither (`template_of` has the autoscaler's source)."""
+    """Places of nodes that match and are large enough; not like those on which pods of DaemonSets would be preempted."""
     nodes = list[int]()
     pushing: dict[str, str] = {}
-    alike = matching_when_in_use(cluster, shape)
-    in_use = {pool_key(cluster.nodes[i]) for i in alike if shape.static[i] == Static.PASSES}
-    for i in alike:
+    for i in np.flatnonzero(shape.static == Static.PASSES).tolist():
         node = cluster.nodes[i]
-        if shape.static[i] == Static.PASSES or pool_key(node) not in in_use:
+        if _is_large_enough(node, shape.spec):
             if unplayed := unplayed_on(cluster, node):
                 pushing[pool_key(node)] = unplayed
             else:

@@ -36,6 +36,8 @@ NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"  # on every Namespace: its
 INSTANCE_TYPE: Final = "node.kubernetes.io/instance-type"
 ARCHITECTURE: Final = "kubernetes.io/arch"
 OPERATING_SYSTEM: Final = "kubernetes.io/os"
+OLD_ARCHITECTURE: Final = "beta.kubernetes.io/arch"  # which kubelets write beside the new ones still
+OLD_OPERATING_SYSTEM: Final = "beta.kubernetes.io/os"
 POD_TEMPLATE_HASH: Final = "pod-template-hash"
 DEFAULT_SCHEDULER: Final = "default-scheduler"
 """Who places a pod that names no scheduler: kubernetes `pkg/apis/core/v1/defaults.go`."""

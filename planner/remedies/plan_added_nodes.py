@@ -8,7 +8,7 @@ from functools import cached_property, partial
 from itertools import product
 from typing import Any, Final
 
-from planner.capacity.eviction_simulation import with_uncordoned
+from planner.capacity.eviction_simulation import uncordoned
 from planner.capacity.node_count_lower_bound import LeastNodes, least_nodes
 from planner.capacity.node_pools import capacity_of, pool_key
 from planner.ground.records import Record, replace
@@ -246,7 +246,9 @@ class SpareNodes:
 
         if self.uncounted:
             return LeastNodes(nodes=0, usd_per_month=0.0)
-        return least_nodes(with_uncordoned(self.state.today.cluster), self.state.today.revision(key).after, price)
+        cluster = self.state.today.cluster  # cordoned nodes may take pods again
+        opened = cluster.with_nodes(tuple(uncordoned(node) if node.is_cordoned else node for node in cluster.nodes))
+        return least_nodes(opened, self.state.today.revision(key).after, price)
 
 
 def pool_of(node: Node) -> str:

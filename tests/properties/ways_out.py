@@ -94,6 +94,12 @@ class _Hand:
             for name in words[3:place]:
                 cluster.delete_pod(cluster.kinds["Pod"][words[place + 1], name])
             return True
+        if words[1] == "uncordon":  # the node lifecycle controller takes its taint off with it
+            for name in (word.removeprefix("node/") for word in words[2:]):
+                taints = self.simulation.cluster.kinds["Node"]["", name]["spec"].get("taints") or []
+                left = [taint for taint in taints if taint["key"] != "node.kubernetes.io/unschedulable"]
+                self.simulation.happen({"node": name, "cordoned": False, "taints": left})
+            return True
         at = 3 if words[1] == "rollout" else 2
         kind, name = words[at].split("/")
         named = {"kind": KINDS[kind.split(".")[0]], "namespace": words[words.index("-n") + 1], "name": name}
@@ -133,7 +139,10 @@ class _Hand:
         node, name = copy.deepcopy(like), f"more-{number}"
         node["metadata"] |= {"name": name, "uid": name}
         node["metadata"]["labels"] = {**node["metadata"]["labels"], "kubernetes.io/hostname": name}
-        node["spec"].pop("unschedulable", None)
+        node["spec"].pop("unschedulable", None)  # whatever the one that it is like is, a new node is open and Ready
+        taints = node["spec"].get("taints") or []
+        node["spec"]["taints"] = [taint for taint in taints if not taint["key"].startswith("node.kubernetes.io/")]
+        node["status"]["conditions"] = [{"type": "Ready", "status": "True"}]
         self.simulation.cluster.create(node)
 
 

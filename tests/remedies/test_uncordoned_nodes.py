@@ -71,18 +71,18 @@ def test_a_node_that_would_not_help_is_not_opened(other: Item, more: list[Item])
 
 
 def test_as_few_are_opened_as_do() -> None:
-    """Two old pods wait, a new one comes beside all three, and when the pod on gpu-0 goes the next finds that node closed: the other four
-    do, gpu-0 isn't needed."""
+    """Two old pods wait and come to two of them first, the new one to a third. Those that are Ready for the shortest time go first
+    (`pkg/controller/controller_utils.go` `ActivePodsWithRanks`), so that the pod on gpu-0 is the last, and gpu-0 isn't needed."""
     nodes = [gpu_node("gpu-0"), *(gpu_node(f"gpu-{place}") for place in (1, 2, 3, 4))]
     cluster = snapshot(*nodes, deployment("worker", ["gpu-0", "", ""], pod_spec(gpus=1), strategy=rolling(1, 0)))
     (way,) = opened(cluster)
-    assert way.split(";") == [f"uncordon:gpu-{place}" for place in (1, 2, 3, 4)]
+    assert way.split(";") == [f"uncordon:gpu-{place}" for place in (2, 3, 4)]
 
 
-def test_of_a_pool_that_is_cordoned_as_a_whole_a_new_node_is_open() -> None:
-    """As the autoscaler's template is, made of a cordoned node where there is no other (`mixed_nodeinfos_processor.go`)."""
-    kinds = {way.kind for way in ways_of(snapshot(gpu_node("gpu-0"), gpu_node("gpu-1"), worker("gpu-0")))}
-    assert {RemedyKind.UNCORDON, RemedyKind.ADD_NODE} <= kinds
+def test_who_waits_already_comes_to_a_node_that_opens_first() -> None:
+    """An old pod that waits takes the node before the change's new pod, which then waits for the same GPU."""
+    assert opened(snapshot(gpu_node("gpu-0"), worker(""))) == []
+    assert opened(snapshot(gpu_node("gpu-0"), gpu_node("gpu-1"), worker(""))) == ["uncordon:gpu-0;uncordon:gpu-1"]
 
 
 def test_a_plan_opens_a_node_before_it_buys_one_and_says_so() -> None:

@@ -68,7 +68,9 @@ def ways(cluster: Cluster, revision: Revision, run: Run, why: Impasse) -> Iterat
 
 def opened(cluster: Cluster, shape: Shape | None) -> Iterator[LeverPosition]:
     """Cordoned nodes that match the pod take pods again, each alone, then all of them; not those that don't answer or that a cloud takes away."""
-    matching = [cluster.nodes[place] for place in matching_when_in_use(cluster, shape)] if shape else []
+    matching = (
+        [cluster.nodes[place] for place in matching_when_in_use(cluster, shape)] if shape and not cluster.later else []
+    )
     shut = [node.name for node in matching if node.is_cordoned and is_ready(node) and not may_be_removed(node)]
     yield from (_opening([name]) for name in shut[: limits.UNCORDONED.most])
     if len(shut) > 1:
