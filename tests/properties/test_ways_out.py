@@ -44,7 +44,7 @@ def test_of_what_was_recorded() -> None:
     assert wrong == {}
     assert {kind for kind, count in tried.items() if count > 4} == {
         RemedyKind.ADD_NODE, RemedyKind.SWITCH_STRATEGY, RemedyKind.RECREATE, RemedyKind.SCALE_DOWN_FIRST,
-        RemedyKind.RAISE_QUOTA, RemedyKind.FREE_CAPACITY, RemedyKind.DELETE_PODS,
+        RemedyKind.RAISE_QUOTA, RemedyKind.FREE_CAPACITY, RemedyKind.DELETE_PODS, RemedyKind.UNCORDON,
     }  # fmt: skip
 
 
