@@ -12,7 +12,14 @@ from itertools import count as count_up
 from math import inf
 
 from planner.capacity.drain import DrainResult, drain_result, gone_words, simulate_drain
-from planner.capacity.eviction_simulation import EvictionRun, at_rest, cordoned, evict, settled_snapshot, uncordoned
+from planner.capacity.eviction_simulation import (
+    EvictionRun,
+    at_rest,
+    cordoned,
+    evict,
+    settled_snapshot,
+    with_uncordoned,
+)
 from planner.capacity.kueue_queues import is_of_queue, moved_words, with_quota
 from planner.capacity.node_groups import labels_in_zone
 from planner.capacity.node_losses import is_unplayed
@@ -355,7 +362,7 @@ def _uncordon(case: ChangeCase) -> tuple[Snapshot, Step]:
     again = {name for name in names if case.cluster.nodes[case.cluster.node_index[name]].is_cordoned}
     if not again:
         return case.snapshot, case.step(f"{_nodes_text(names)}: not cordoned", is_done=False)
-    snapshot = at_rest(replace(case.snapshot, nodes=case.remade(again, uncordoned))).snapshot
+    snapshot = with_uncordoned(case.cluster, again).snapshot
     started = _waiting(case.snapshot) - _waiting(snapshot)
     words = f"{_nodes_text(names)} uncordoned"
     return snapshot, case.step(f"{words}: {count(started, 'waiting pod')} placed" if started > 0 else words)

@@ -151,7 +151,8 @@ class FreeMeasures:
     def _uncordon(self, key: str) -> None:
         with part():
             run = self.state.seen(self.state.world.cluster, self.state.world.revision(key)).run
-        for way in pods.opened(self.state.world.cluster, waiting_shape(run, key) if run else None):
+        world, shape = self.state.world, waiting_shape(run, key) if run else None
+        for way in pods.opened(world.cluster, shape, [], workloads_by_key(world.cluster)[key]):
             changes = [uncordon_measure(key, name) for name in way.opens]
             if self.state.does(with_all(self.state.world, changes), [key]):
                 self.state.take(key, changes)
@@ -209,9 +210,8 @@ class FreeMeasures:
                 if glance.run is None or glance.why is None:
                     return ()
                 pools, played = tuple(self.state.pools.values()), glance.run.revisions[-1]  # as Kueue lets it in
-                return unbeaten_plans(
-                    cluster, played, glance.run, glance.why, self.state.share, self.state.in_vain, pools, worth, does
-                )
+                share, in_vain = self.state.share, self.state.in_vain
+                return unbeaten_plans(cluster, played, glance.run, glance.why, share, in_vain, pools, worth, does)
         except HeadroomError:
             return ()
 

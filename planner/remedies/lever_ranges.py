@@ -7,7 +7,7 @@ plans the one that changes least is kept.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from math import prod
 
@@ -148,10 +148,9 @@ def knobs(
     orders = tuple(order.orders(cluster, changes, case.run, cut)) if Lever.ORDER in levers else ((),)
     own = [revision.after.key for revision in changes]
     lenders = tuple(lending.lenders(cluster, own, shapes, lacking, cut)) if Lever.LEND in levers else ()
-    has_nodes = Lever.NODES in levers
-    growing = (
-        nodes.growable_combination(cluster, changes, shapes, pools, cut, past_limits=past_limits) if has_nodes else ()
-    )
+    growing: Iterable[Growing] = ()
+    if Lever.NODES in levers:
+        growing = nodes.growable_combination(cluster, changes, shapes, pools, cut, past_limits=past_limits)
     has_quota = any(quota.namespace in case.namespaces for quota in cluster.snapshot.resource_quotas)
     return Knobs(
         ways=ways, orders=orders, lenders=lenders, pools=tuple(growing), quota=int(Lever.QUOTA in levers and has_quota),
@@ -176,4 +175,4 @@ def _ways(case: PlanCase, place: int, levers: frozenset[Lever], cut: list[str]) 
     if Lever.TEMPLATE in levers:
         yield from template.ways(revision, case.run, why)
     if Lever.PODS in levers:
-        yield from pods.ways(case.cluster, revision, case.run, why)
+        yield from pods.ways(case.cluster, revision, case.run, why, cut)

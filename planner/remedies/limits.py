@@ -32,7 +32,7 @@ class Limit(Record, kw_only=False):
 NODES: Final = Limit(64, "at most {most} more nodes in {pool} are looked at")
 POOLS: Final = Limit(3, "of {number:,} pools that match {most} are looked at")
 PLACES_OF_A_POOL: Final = Limit(4, "of {number:,} places of pool {pool} {most} are looked at")  # zones, racks
-UNCORDONED: Final = Limit(8)  # cordoned nodes that are tried alone; all together are tried too
+UNCORDONED: Final = Limit(8, "of {number:,} cordoned nodes {most} at most are tried alone, and all together")
 # Above, a way out that asks them is the last, and never the only one.
 LENDERS_ALONE: Final = Limit(
     3, "one that scales {number:,} workloads of others to 0 is not offered by itself ({names})"
@@ -83,6 +83,7 @@ ASKED_BEFORE: Final = Limit(8)  # workloads that could come before one
 # Times that fewer nodes for all together are tried: the plan says whether the number is proven.
 FEWER_NODES: Final = Limit(8)
 FEWER_POOLS: Final = Limit(3)  # pools of which they are
+FEWER_UNITS: Final = Limit(2_000_000)  # of work for all of these
 ORDER_TURNS: Final = Limit(
     60, "Each of these completes by itself: the order wasn't played as a whole, in a cluster of this size."
 )

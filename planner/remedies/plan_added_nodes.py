@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import cached_property, partial
 from itertools import product
 from typing import Any, Final
@@ -13,6 +14,7 @@ from planner.capacity.node_count_lower_bound import LeastNodes, least_nodes
 from planner.capacity.node_pools import capacity_of, pool_key
 from planner.ground.records import Record, replace
 from planner.ground.words import Text, count, listing, short_name, usd
+from planner.ground.work_budget import TooLargeError, part
 from planner.kubernetes.node_properties import gpu_count, gpu_model, node_pool
 from planner.kubernetes.object_records import Node
 from planner.kubernetes.workload_kinds import NODE, POD
@@ -123,12 +125,13 @@ class SpareNodes:
             for numbers in product(*(range(more.number + 1) for more in every))
             if max(1, least_of_all) <= sum(numbers) < number
         ]  # fmt: skip
-        for offer in sorted(offers, key=lambda candidate: candidate.rank)[: limits.FEWER_NODES.most]:
-            if month is not None and (offer.usd_per_month or 0.0) >= month:
-                break
-            self.state.go_back(before)
-            if self._does_with(offer, ready_keys):
-                return
+        with suppress(TooLargeError), part(units=limits.FEWER_UNITS.most):
+            for offer in sorted(offers, key=lambda candidate: candidate.rank)[: limits.FEWER_NODES.most]:
+                if month is not None and (offer.usd_per_month or 0.0) >= month:
+                    break
+                self.state.go_back(before)
+                if self._does_with(offer, ready_keys):
+                    return
         self.state.go_back(after)
 
     def _does_with(self, offer: _Offer, workload_keys: Sequence[str]) -> bool:

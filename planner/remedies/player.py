@@ -13,6 +13,7 @@ from typing import Final
 
 import numpy as np
 
+from planner.capacity.eviction_simulation import with_uncordoned
 from planner.capacity.node_count_lower_bound import staying
 from planner.ground.records import Record, replace
 from planner.kubernetes.autoscaler_replica_bounds import settled_replicas
@@ -92,7 +93,7 @@ class Player:
 
     def __init__(self, case: PlanCase, knobs: Knobs, book: PriceBook | None = None) -> None:
         self.case, self.knobs = case, knobs
-        self._clusters: dict[tuple[int, int, tuple[int, ...]], Cluster] = {}
+        self._clusters: dict[Hashable, Cluster] = {}
         self._room: dict[tuple[int, int, tuple[int, ...]], bool] = {}
         self._lacking: dict[Hashable, bool] = {}
         self._bests: dict[tuple[int, int], tuple[float, float, int]] = {}
@@ -174,7 +175,8 @@ class Player:
         self.played += 1
         changes = [*self._scaled(lent), *revisions]
         run = simulate(cluster, changes, seed=self.case.seed).whole()
-        is_sure = self._is_sure(cluster, changes, run, lent)
+        # Which of the pods that wait comes to a node that opens is played in one placement.
+        is_sure = not (self._opens(plan) and self.case.cluster.waiting) and self._is_sure(cluster, changes, run, lent)
         if not all(run.done.values()) or not self._comes_back(plan, run):  # those scaled for it are among them, too
             return PlanOutcome(plan=plan, completes=False, is_proven=is_sure, run=run)
         preempted = preempted_of_others(run, [r.after.key for r in self.case.revisions])
@@ -285,18 +287,22 @@ class Player:
 
     # ── what it is made of ───────────────────────────────────────────────────────────────────────────────────────────
     def _cluster(self, plan: Plan) -> Cluster:
-        key = (plan.moves, plan.quota, plan.nodes)
-        cluster = self._clusters.get(key)
+        key, opens = (plan.moves, plan.quota, plan.nodes), self._opens(plan)
+        cluster = self._clusters.get((key, opens))
         if cluster is None:
             moved = self.knobs.moves_of(plan)
-            cluster = moved.cluster if moved else self.case.cluster
+            cluster = with_uncordoned(moved.cluster if moved else self.case.cluster, opens)
             if plan.quota:
                 cluster = quota.without_quotas(cluster, self.case.namespaces)
             likes = [more.like for more in self.knobs.more_nodes(plan) for _ in range(more.number)]
-            cluster = self._clusters[key] = nodes.with_more_nodes(cluster, likes)
+            cluster = self._clusters[key, opens] = nodes.with_more_nodes(cluster, likes)
         for way in self.knobs.ways_of(plan) if plan.ways else ():
             cluster = way.happens_to(cluster)
         return cluster
+
+    def _opens(self, plan: Plan) -> frozenset[str]:
+        """Nodes that take pods again."""
+        return frozenset(name for way in (self.knobs.ways_of(plan) if plan.ways else ()) for name in way.opens)
 
     def _lent(self, plan: Plan) -> list[tuple[Lender, int]]:
         pairs = zip(self.knobs.lenders, plan.lent, strict=True)

@@ -15,18 +15,16 @@ def price_of_remedy(snapshot: Snapshot, book: PriceBook | None, remedy: Remedy) 
     node = next((node for node in snapshot.nodes if node.name == remedy.node_template), None)
     if node is None or not remedy.extra_nodes:
         return None
-    arrival, seconds = remedy.arrival_seconds, remedy.seconds - remedy.arrival_seconds
-    return price_of_nodes(
-        book, snapshot.nodes, node, remedy.extra_nodes, seconds, kept=remedy.kept_nodes, start_seconds=arrival
-    )
+    arrival, number, kept = remedy.arrival_seconds, remedy.extra_nodes, remedy.kept_nodes
+    seconds = remedy.seconds - arrival
+    return price_of_nodes(book, snapshot.nodes, node, number, seconds, kept=kept, start_seconds=arrival)
 
 
 def with_price(snapshot: Snapshot, book: PriceBook | None, remedy: Remedy) -> Remedy:
     """A way out with what its nodes cost, in its sentence too."""
     if not remedy.extra_nodes or book is None:
         return remedy
-    price = price_of_remedy(snapshot, book, remedy)
-    if price is None:
+    if (price := price_of_remedy(snapshot, book, remedy)) is None:
         return replace(remedy, price=Text("no price"))
     month, once = price.usd_per_month, price.usd_per_rollout
     return replace(

@@ -69,9 +69,8 @@ def holds_under_chance(
 ) -> bool:
     """Whether `run`, which does what is asked, does so in every placement (proven), or in all draws that are tried. The one rule for
     ways out, the certificate and sequences: none is offered that one draw refutes."""
-    return holds_in_every_placement(run.whole(), revisions) or all(
-        map(does, other_draws(cluster, revisions, run, seed=seed))
-    )
+    draws = other_draws(cluster, revisions, run, seed=seed)
+    return holds_in_every_placement(run.whole(), revisions) or all(map(does, draws))
 
 
 def fewest(

@@ -106,9 +106,10 @@ def rollout(
     buts = [f"{which} {ties.outcome}"] if 0 < ties.completed_runs < ties.runs else []
     buts += [str(clocks.sentence)] if clocks.sentence else []
     but = ". ".join(f"But {caveat}" for caveat in buts)
+    timed_revisions = zip(prepared.revisions, prepared.pod_times, strict=True)
     parts = tuple(
-        telling.workload_rollout(run, run.changed[revision.after.key], pod_times, pending, but, ties)
-        for revision, pod_times in zip(prepared.revisions, prepared.pod_times, strict=True)
+        telling.workload_rollout(run, run.changed[r.after.key], times, pending, but, ties)
+        for r, times in timed_revisions
     )
     stuck = next((p for p in parts if p.verdict in (Verdict.STUCK, Verdict.UNKNOWN)), None)
     is_evicting = any(revision.evicts for revision in prepared.revisions)

@@ -80,14 +80,12 @@ def _within(case_knobs: Knobs, revision: Revision, share: float, worth: Callable
     today = revision.after.strategy.partition
     own = (way for way in case_knobs.ways[0] if way.replicas is None)
     ways = tuple(way for way in own if way.strategy is None or way.strategy.partition <= today)
-    lenders = (
-        replace(lender, replicas=tuple(n for n in lender.replicas if n >= enough(share, lender.bound)))
-        for lender in case_knobs.lenders
+    fair = (
+        (lender, tuple(n for n in lender.replicas if n >= enough(share, lender.bound))) for lender in case_knobs.lenders
     )
+    lenders = tuple(replace(lender, replicas=replicas) for lender, replicas in fair if replicas)
     pools = (replace(pool, most=min(pool.most, worth(pool.new.template) if worth else 0)) for pool in case_knobs.pools)
-    return replace(
-        case_knobs, ways=(ways,), lenders=tuple(lender for lender in lenders if lender.replicas), pools=tuple(pool for pool in pools if pool.most)
-    )  # fmt: skip
+    return replace(case_knobs, ways=(ways,), lenders=lenders, pools=tuple(pool for pool in pools if pool.most))
 
 
 def _asked(cluster: Cluster, revision: Revision, case_knobs: Knobs) -> Hashable | None:

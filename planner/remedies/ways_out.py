@@ -34,9 +34,8 @@ def find_remedies(
         kinds &= _LEAVES_IT
     if any(revision.queued is not None for revision in revisions):  # Kueue was asked for today's strategy only
         kinds -= {RemedyKind.SWITCH_STRATEGY}
-    due = [
-        search for which, search, reasons in _SEARCHES if which & kinds and (reasons is None or why.reason in reasons)
-    ]
+    wanted = ((search, reasons) for which, search, reasons in _SEARCHES if which & kinds)
+    due = [search for search, reasons in wanted if reasons is None or why.reason in reasons]
     remedies = (remedy for search in due for remedy in search(case) if remedy.kind in kinds)
     many, is_alone = list[Remedy](), True
     for remedy in remedies:
@@ -88,7 +87,7 @@ _PREFERRED = (
 def _once_stuck(case: StuckRollout) -> Iterator[Remedy]:
     """What a volume or a node that doesn't answer keeps: each way that completes."""
     revision, run = case.revision, case.run
-    for ways in (template.ways(revision, run, case.why), pods.ways(case.cluster, revision, run, case.why)):
+    for ways in (template.ways(revision, run, case.why), pods.ways(case.cluster, revision, run, case.why, [])):
         yield from filter(None, map(case.in_way, ways))
 
 
@@ -100,11 +99,7 @@ _SEARCHES: tuple[tuple[frozenset[RemedyKind], _Search, Collection[Reason] | None
     (frozenset({RemedyKind.WAIT}), order.ways_out, None),
     (frozenset({RemedyKind.SWITCH_STRATEGY}), strategy.ways_out, None),
     (frozenset({RemedyKind.RECREATE}), strategy.recreated, None),
-    (
-        frozenset({RemedyKind.UNCORDON}),
-        pods.uncordoned,
-        GROWING_REASONS,
-    ),
+    (frozenset({RemedyKind.UNCORDON}), pods.uncordoned, GROWING_REASONS),
     (frozenset({RemedyKind.SCALE_DOWN_FIRST}), lending.own_pods, _HELD),
     (frozenset({RemedyKind.ADD_NODE}), nodes.ways_out, GROWING_REASONS),
     (frozenset({RemedyKind.SMALLER_REQUEST}), template.smaller_request, _SHORT),

@@ -115,9 +115,7 @@ def _effect(today: Snapshot, changes: tuple[Change, ...]) -> None:
     """What the changes come to, and that the pages answer for it."""
     inputs = pool_limit_inputs.given(today)
     pools = PoolSettings(limits=pool_limit_inputs.typed())
-    question_settings = WhatIfSettings(
-        changes=changes, with_rollouts=len(today.nodes) <= shared_answers.QUICK_NODES, pools=pools
-    )
+    question_settings = WhatIfSettings(changes=changes, with_rollouts=shared_answers.is_quick(today), pools=pools)
     what_if_answer = shared_answers.ask(QUESTION, today, question_settings, pool_limit_inputs.priced(inputs))
     session_cluster.suppose(shared_answers.answer(changed, today, changes, pools.known(inputs)))
     st.markdown(words.literal(" · ".join(_beside(what_if_answer))))
@@ -198,7 +196,7 @@ def dialog() -> None:
     asked.show("limits", placeholder="gpu-t4=8, web=2-12")
     with errors.shown():
         if changes := parse_changes(text()):
-            wanted = asked.settings(changes=changes, rollouts=len(today.nodes) <= shared_answers.QUICK_NODES)
+            wanted = asked.settings(changes=changes, rollouts=shared_answers.is_quick(today))
             given = pool_limit_inputs.priced(pool_limit_inputs.given(today))
             _before_and_after(what_if_answer := shared_answers.ask(QUESTION, today, wanted, given))
             film_view.change(today, changes)

@@ -13,6 +13,7 @@ from planner.capacity.display_filter import ALL, Selection
 from planner.capacity.fragmentation import Fragments
 from planner.capacity.headroom import Fit
 from planner.capacity.node_for_pending_pods import PendingNode, pending_nodes
+from planner.capacity.node_pools import NodePool
 from planner.capacity.seat_map import NodeLoss, PendingSeats, node_loss, pending_pods, seat_words, shares
 from planner.figures import seat_map
 from planner.ground import words
@@ -20,7 +21,7 @@ from planner.ground.errors import ChangeError
 from planner.ground.records import replace
 from planner.ground.table_formats import alike
 from planner.ground.well_known_names import CPU, MEMORY
-from planner.inventory.pool_limits import UpgradeSettings, UpgradeStrategy
+from planner.inventory.pool_limits import LimitSource, UpgradeSettings, UpgradeStrategy
 from planner.kubernetes.object_records import Snapshot
 from planner.questions import capacity, seats
 from planner.questions.capacity import CapacitySettings
@@ -227,11 +228,11 @@ def _lost(snapshot: Snapshot) -> NodeLoss | None:
 
 
 def _beside(answer: CapacityAnswer) -> dict[str, str]:
-    parts = {
-        line.pool.name: (words.count(line.pool.node_count, "node"), line.pool.accelerator, line.pool.limit_text)
-        for line in answer.pools
-    }
-    return {name: ", ".join(filter(None, part)).replace("unknown", "limits unknown") for name, part in parts.items()}
+    def beside(pool: NodePool) -> str:
+        limits = "limits unknown" if pool.source is LimitSource.UNKNOWN else pool.limit_text
+        return ", ".join(filter(None, (words.count(pool.node_count, "node"), pool.accelerator, limits)))
+
+    return {line.pool.name: beside(line.pool) for line in answer.pools}
 
 
 def _told(snapshot: Snapshot, waiting: Sequence[PendingSeats]) -> Iterator[tuple[PendingSeats, list[str], str]]:

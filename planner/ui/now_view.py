@@ -100,7 +100,7 @@ def _say_next(line: NowLine, what: object) -> None:
 
 def _say_unasked(line: NowLine, snapshot: Snapshot, label: str) -> None:
     """Why there is no next step of a large cluster, and which button finds it."""
-    if len(snapshot.nodes) > shared_answers.QUICK_NODES:
+    if not shared_answers.is_quick(snapshot):
         _say_next(line, f"not worked out unasked for {len(snapshot.nodes):,} nodes; {label} does")
 
 
@@ -127,7 +127,7 @@ def next_rollout(line: NowLine, snapshot: Snapshot) -> None:
     inputs = pool_limit_inputs.priced(pool_limit_inputs.given(snapshot))
     with line.step:
         plan_answer = shared_answers.known(plan.QUESTION, snapshot, PlanSettings(), inputs)
-        if plan_answer is None and len(snapshot.nodes) <= shared_answers.QUICK_NODES:
+        if plan_answer is None and shared_answers.is_quick(snapshot):
             plan_answer = shared_answers.answer(plan.first_steps, snapshot, PlanSettings(), inputs)
     step = None if plan_answer is None else _first(plan_answer)
     if plan_answer is None:

@@ -68,10 +68,14 @@ def known(question: Question[S, A], snapshot: Snapshot, settings: S, inputs: Inp
     return None if cached_answer is NOTHING_KEPT else cast("A", cached_answer)
 
 
+def is_quick(snapshot: Snapshot) -> bool:
+    """Whether what takes long in a large cluster is played unasked."""
+    return len(snapshot.nodes) <= QUICK_NODES
+
+
 def quickly(question: Question[S, A], snapshot: Snapshot, settings: S, inputs: Inputs = NOTHING) -> A | None:
     """As `ask_unless_stopped`; of a large cluster only where it is kept already, else None."""
-    ask_it = ask_unless_stopped if len(snapshot.nodes) <= QUICK_NODES else known
-    return ask_it(question, snapshot, settings, inputs)
+    return (ask_unless_stopped if is_quick(snapshot) else known)(question, snapshot, settings, inputs)
 
 
 def ask_unless_stopped(question: Question[S, A], snapshot: Snapshot, settings: S, inputs: Inputs) -> A | None:

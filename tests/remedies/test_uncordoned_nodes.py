@@ -11,6 +11,7 @@ from planner.questions.plan import answer as plan_answer
 from planner.remedies.lever_ranges import Lever
 from planner.remedies.pareto_plans_report import certificate
 from planner.remedies.plan_actions import MeasureKind
+from planner.remedies.player import Player
 from planner.remedies.rollout_with_remedies import rollout
 from planner.rollout.answers import Remedy, RemedyKind, Verdict
 from planner.rollout.prepared_change import Scenario
@@ -83,6 +84,40 @@ def test_who_waits_already_comes_to_a_node_that_opens_first() -> None:
     """An old pod that waits takes the node before the change's new pod, which then waits for the same GPU."""
     assert opened(snapshot(gpu_node("gpu-0"), worker(""))) == []
     assert opened(snapshot(gpu_node("gpu-0"), gpu_node("gpu-1"), worker(""))) == ["uncordon:gpu-0;uncordon:gpu-1"]
+
+
+def test_nothing_is_proven_where_somebody_else_waits_for_the_node_that_opens(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which of two pods comes first is kube-scheduler's queue, which one placement plays. All else is taken for sure here: of a cluster this
+    small it isn't."""
+    monkeypatch.setattr(Player, "_is_sure", lambda *_: True)
+    alone = (gpu_node("gpu-0", cordoned=False), gpu_node("gpu-1"), gpu_node("gpu-2"), worker("gpu-0"))
+    rival = deployment("rival", [""], pod_spec(gpus=1))
+    for items, is_proven in ((alone, True), ((*alone, rival), False)):
+        (way,) = (way for way in ways_of(snapshot(*items)) if way.kind is RemedyKind.UNCORDON)
+        (plan,) = certificate(snapshot(*items), SCENARIO, levers=frozenset({Lever.PODS})).plans
+        assert (way.is_proven, plan.is_proven) == (is_proven, is_proven)
+
+
+def test_a_certificate_says_that_not_every_set_of_cordoned_nodes_was_tried() -> None:
+    shut = [gpu_node(f"gpu-{place}") for place in (1, 2, 3)]
+    full = [deployment("other", [f"gpu-{place}" for place in (1, 2, 3)], pod_spec(gpus=1))]
+    cluster = snapshot(gpu_node("gpu-0", cordoned=False), *shut, worker("gpu-0"), *full)
+    told = certificate(cluster, SCENARIO, levers=frozenset({Lever.PODS}))
+    assert not told.plans
+    assert "of 3 cordoned nodes 8 at most are tried alone, and all together" in str(told.why_not)
+
+
+def test_a_node_that_opens_and_one_that_comes_do_together() -> None:
+    """Each alone is taken by one of the two pods that wait and the new one finds none."""
+    cluster = snapshot(
+        gpu_node("gpu-0", cordoned=False),
+        gpu_node("gpu-1"),
+        worker("gpu-0"),
+        deployment("rival", [""], pod_spec(gpus=1)),
+    )
+    plans = certificate(cluster, SCENARIO, levers=frozenset({Lever.PODS, Lever.NODES})).plans
+    (plan,) = plans
+    assert [str(step.what).split(",")[0] for step in plan.steps[:2]] == ["1 more node in gpu", "Uncordon node gpu-1"]
 
 
 def test_a_plan_opens_a_node_before_it_buys_one_and_says_so() -> None:

@@ -127,12 +127,11 @@ def given_back(run: Run | None, lent: Iterable[tuple[Lender, int]]) -> list[bool
     would preempt the change's own pods for it, that one is pending again: such a loan gets no rollout through, and isn't given back."""
     assert run is not None, "a plan that completes was played"
     wanted = list[tuple[Shape, int]]()
-    for lender, replicas_left in lent:
-        workload, shape = lender.workload, shape_of(run.simulation.cluster, lender.workload)
+    for lender, left in lent:
+        shape = shape_of(run.simulation.cluster, lender.workload)
         # Those that only waited come back to wait, unless they may take the place of a new pod: then all need room.
         is_before_new = may_preempt(shape, run.new_shapes.values())
-        own = workload.replicas - replicas_left if is_before_new else lender.disturbed(replicas_left)
-        wanted.append((shape, own))
+        wanted.append((shape, lender.workload.replicas - left if is_before_new else lender.disturbed(left)))
     return find_room(run, wanted)
 
 
@@ -162,9 +161,8 @@ def own_pods(case: StuckRollout) -> Iterator[Remedy]:
         yield case.remedy(
             replace(way, kind=RemedyKind.SCALE_DOWN_FIRST, title=f"Scale to {fewer} first, and back afterwards"),
             f"{fewer} of {workload.replicas} pods during the rollout, {case.at_worst(run)}{_autoscaled(case, workload, fewer)}",
-            run,
-            last_seconds=case.pod_times.startup_seconds,
-        )
+            run, last_seconds=case.pod_times.startup_seconds,
+        )  # fmt: skip
 
 
 def _comes_to_rest(case: StuckRollout, workload: Workload, replicas: int) -> bool:
@@ -212,11 +210,10 @@ def _makes_room(case: StuckRollout, shape: Shape, other: Workload) -> bool:
     cluster, free = case.cluster, case.run.simulation.state.free
     names = Counter(cluster.snapshot.pods[i].node_name for i in pods_of(cluster, other))
     freed_amounts = {cluster.row[n]: a for n, a in pod_requests(other.template.spec).items() if n in cluster.row}
-    rooms = ((cluster.node_index.get(name), count) for name, count in names.items())
+    places = ((cluster.node_index.get(name), count) for name, count in names.items())
+    rooms = [(node, count) for node, count in places if node is not None and node in shape.candidates]
     return any(
-        node is not None
-        and node in shape.candidates
-        and all(int(free[row, node]) + count * freed_amounts.get(row, 0) >= amount for row, amount in shape.asks)
+        all(int(free[row, node]) + count * freed_amounts.get(row, 0) >= amount for row, amount in shape.asks)
         for node, count in rooms
     )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from planner.capacity.eviction_simulation import with_uncordoned
 from planner.ground.records import Record, replace
 from planner.kubernetes.object_records import Strategy, Template, Workload
 from planner.rollout.answers import RemedyKind, Step
@@ -57,8 +56,7 @@ class LeverPosition(Record, eq=False):
         return replace(revision, after=self.changed(revision.after), has_new_template=has_new_template)
 
     def happens_to(self, cluster: Cluster) -> Cluster:
-        """The cluster in which that happens."""
-        cluster = with_uncordoned(cluster, self.opens)
+        """The cluster, with `opens` done already, in which that happens."""
         if not self.happenings:
             return cluster
         heard = answering(cluster, self.answers) if self.answers else cluster

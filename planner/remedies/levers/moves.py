@@ -56,9 +56,8 @@ def steps(
     move_steps.append(Step(what="Look whether the nodes are open and the pods still wait", commands=looks))
     # The last stage is empty: it uncordons what the stages before it left cordoned.
     for number, (stage, act) in enumerate(zip((*plan.stages, Stage()), first.acts, strict=True), 1):
-        closed, opened = (
-            [names[node] for node in sorted(some - as_it_is)] for some in (stage.shut - shut, shut - stage.shut)
-        )
+        newly = (stage.shut - shut, shut - stage.shut)
+        closed, opened = ([names[node] for node in sorted(some - as_it_is)] for some in newly)
         shut = stage.shut
         if closed:
             what = f"Stage {number}: cordon {listing(closed)}, so that no other pod takes the room"
@@ -93,11 +92,8 @@ def _ready(cluster: Cluster, acts: Sequence[Acted], keys: Mapping[str, str], mov
     """Waits for as many Ready pods of the workloads moved as are there at the end of the stage in each draw; where none is, its
     successor waits."""
     patience = max(_LATE, 2 * max(act.seconds for act in acts))
-    waits = (
-        _ready_wait(cluster, key, patience, min(act.ready.get(key, 0) for act in acts))
-        for key in dict.fromkeys(keys[pod.uid] for pod in moved)
-    )
-    return tuple(filter(None, waits))
+    ready = {key: min(act.ready.get(key, 0) for act in acts) for key in (keys[pod.uid] for pod in moved)}
+    return tuple(filter(None, (_ready_wait(cluster, key, patience, number) for key, number in ready.items())))
 
 
 def _ready_wait(cluster: Cluster, key: str, patience: float, number: int) -> str:

@@ -197,13 +197,12 @@ def within_limit(remedy: Remedy, pools: Sequence[NodePool], cluster: Cluster) ->
     a_node = template.capacity or template.allocatable
     more = FrozenMap({name: amount * remedy.extra_nodes for name, amount in a_node.items()})
     if raised := limits_raised(pool, used, more):
-        sentence = Text(
-            f"{remedy.sentence}; NodePool {pool.name} would be above its limits on {binding_words(pool.binding(used, more))}"
+        above = f"NodePool {pool.name} would be above its limits on {binding_words(pool.binding(used, more))}"
+        own = [] if remedy.command.startswith("#") else [remedy.command]
+        command = shell_commands.chain([*raised.commands, *own])
+        return replace(
+            remedy, sentence=Text(f"{remedy.sentence}; {above}"), steps=(raised, *remedy.steps), command=command
         )
-        command = shell_commands.chain(
-            [*raised.commands, *([] if remedy.command.startswith("#") else [remedy.command])]
-        )
-        return replace(remedy, sentence=sentence, steps=(raised, *remedy.steps), command=command)
     limit_sentence = pool.grows(remedy.extra_nodes, used)
     return replace(remedy, sentence=Text(f"{remedy.sentence}; {limit_sentence}")) if limit_sentence else remedy
 
@@ -227,9 +226,8 @@ def added(cluster: Cluster, more: MoreNodes, *, already: int = 0) -> Step:
     resize_command, undone = [_resize(cluster, pool, nodes) for nodes in sizes] or ["", ""]
     resize_command += shell_commands.comment(f"the new nodes have to be in {place}") if resize_command and place else ""
     if not resize_command:
-        resize_command = shell_commands.remark(
-            f"grow node pool {pool} from {size} to {words.count(size + number, 'node')}{place_text}"
-        )
+        grown = f"grow node pool {pool} from {size} to {words.count(size + number, 'node')}{place_text}"
+        resize_command = shell_commands.remark(grown)
         undone = shell_commands.remark(f"give node pool {pool} its {words.count(size, 'node')} again")
     return Step(
         what=what, commands=(resize_command,), undo=(undone,), target=f"NodePool/{pool}", before=str(size), after=str(size + number)
@@ -241,9 +239,8 @@ def _resize(cluster: Cluster, pool: str, nodes: int) -> str:
     cloud = next((cloud for cloud in clouds_of(cluster.nodes) if cloud.resize), None)
     if cloud is None:
         return ""
-    text = shell_commands.command(
-        *(word.replace("{pool}", pool).replace("{nodes}", str(nodes)) for word in cloud.resize)
-    )
+    filled = (word.replace("{pool}", pool).replace("{nodes}", str(nodes)) for word in cloud.resize)
+    text = shell_commands.command(*filled)
     return text + (shell_commands.comment(cloud.resize_note) if cloud.resize_note else "")
 
 

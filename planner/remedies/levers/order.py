@@ -31,13 +31,12 @@ def ways_out(case: StuckRollout) -> Iterator[Remedy]:
     waited = run.waited[case.workload.key]
     names = listing([short_name(key) for key in flying])
     what = f"Wait until {names} {plural(len(flying), 'has', 'have')} rolled out"
+    rolling = f"{plural(len(flying), 'it is', 'they are')} rolling out now, for about {duration(waited)} more"
     yield case.remedy(
         LeverPosition(kind=RemedyKind.WAIT, title=f"Wait for {names}"),
-        f"{plural(len(flying), 'it is', 'they are')} rolling out now, for about {duration(waited)} more; then "
-        f"{case.at_worst(run)}, and nothing has to be changed",
-        run,
-        first=(wait(case.cluster, flying, max(waited, SCALE_SECONDS), what),),
-    )
+        f"{rolling}; then {case.at_worst(run)}, and nothing has to be changed",
+        run, first=(wait(case.cluster, flying, max(waited, SCALE_SECONDS), what),),
+    )  # fmt: skip
 
 
 def orders(cluster: Cluster, revisions: Sequence[Revision], run: Run, cut: list[str]) -> Iterator[tuple[int, ...] | None]:  # fmt: skip

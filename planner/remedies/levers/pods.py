@@ -19,7 +19,7 @@ from planner.ground.well_known_names import TAINT_UNSCHEDULABLE
 from planner.ground.words import listing, plural
 from planner.kubernetes import shell_commands
 from planner.kubernetes.node_properties import is_ready
-from planner.kubernetes.object_records import Workload
+from planner.kubernetes.object_records import Node, Workload
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.workload_kinds import kind_in
 from planner.remedies import limits
@@ -28,10 +28,11 @@ from planner.remedies.levers.stuck_rollout_trial import StuckRollout
 from planner.remedies.levers.user_change_steps import SCALE_SECONDS
 from planner.rollout.answers import GROWING_REASONS, Reason, Remedy, RemedyKind, Step
 from planner.rollout.independent_actors import may_be_removed
+from planner.rollout.ownership import pods_of
 from planner.rollout.run import WHEN_AT_REST, Revision, Run
 from planner.rollout.silent_node_cures import silent_node_cures
 from planner.rollout.stuck_diagnosis import Impasse, volume_waits
-from planner.scheduling.cluster import Cluster
+from planner.scheduling.cluster import PODS_ROW, Cluster
 from planner.scheduling.scripted_event import Happening
 from planner.scheduling.shape import Shape
 
@@ -56,25 +57,41 @@ def broken(case: StuckRollout) -> Iterator[Remedy]:
     yield from case.first_of([way])
 
 
-def ways(cluster: Cluster, revision: Revision, run: Run, why: Impasse) -> Iterator[LeverPosition]:
-    """Of a rollout with pods that wait for room, for a volume on another node, or for a node that doesn't answer."""
+def ways(cluster: Cluster, revision: Revision, run: Run, why: Impasse, cut: list[str]) -> Iterator[LeverPosition]:
+    """Of a rollout with pods that wait for room, for a volume on another node, or for a node that doesn't answer. `cut`: as in `opened`."""
     if why.reason in GROWING_REASONS:
-        yield from opened(cluster, waiting_shape(run, revision.after.key))
+        yield from opened(cluster, waiting_shape(run, revision.after.key), cut)
     if why.reason is Reason.VOLUME_ATTACHED:
         yield from _of_volumes(cluster, revision, run)
     if why.reason is Reason.SILENT_NODE:
         yield from _of_silent_nodes(revision, run)
 
 
-def opened(cluster: Cluster, shape: Shape | None) -> Iterator[LeverPosition]:
-    """Cordoned nodes that match the pod take pods again, each alone, then all of them; not those that don't answer or that a cloud takes away."""
-    matching = (
-        [cluster.nodes[place] for place in matching_when_in_use(cluster, shape)] if shape and not cluster.later else []
-    )
-    shut = [node.name for node in matching if node.is_cordoned and is_ready(node) and not may_be_removed(node)]
+def opened(
+    cluster: Cluster, shape: Shape | None, cut: list[str], alone: Workload | None = None
+) -> Iterator[LeverPosition]:
+    """Cordoned nodes that match the pod take pods again, each alone, then all of them; not those that don't answer or that a cloud takes away.
+
+    `cut` gets why that isn't every set of them. `alone`: no pods but this workload's leave, so that a node full of others' helps nothing.
+    """
+    if shape is None or cluster.later:
+        return
+    own = {cluster.snapshot.pods[i].node_name for i in pods_of(cluster, alone)} if alone else set[str]()
+    below = cluster.requested_below(shape.priority) if shape.may_preempt else 0
+    free = cluster.allocatable - cluster.requested + below
+    asks = [(row, amount) for row, amount in ((PODS_ROW, 1), *shape.asks) if row not in shape.delegated]
+
+    def may_help(place: int, node: Node) -> bool:
+        has_room = alone is None or node.name in own or all(free[row, place] >= amount for row, amount in asks)
+        return node.is_cordoned and has_room and is_ready(node) and not may_be_removed(node)
+
+    matching = ((place, cluster.nodes[place]) for place in matching_when_in_use(cluster, shape))
+    shut = [node.name for place, node in matching if may_help(place, node)]
     yield from (_opening([name]) for name in shut[: limits.UNCORDONED.most])
     if len(shut) > 1:
         yield _opening(shut)
+    if len(shut) > 2:
+        cut.append(limits.UNCORDONED.reached(number=len(shut)))
 
 
 def _opening(names: Sequence[str]) -> LeverPosition:
@@ -90,11 +107,17 @@ def uncordoning(names: Sequence[str]) -> Step:
 
 def uncordoned(case: StuckRollout) -> Iterator[Remedy]:
     """One cordoned node that takes pods again, or as many as none can be left out of."""
-    names = next((way.opens for way in opened(case.cluster, case.shape) if case.in_way(way)), ())
-    for name in names if 1 < len(names) <= limits.UNCORDONED.most else ():
-        fewer = tuple(other for other in names if other != name)
-        names = fewer if fewer and case.in_way(_opening(fewer)) else names
-    yield from case.first_of([_opening(names)] if names else [])
+    cut = list[str]()
+    for way in opened(case.cluster, case.shape, cut, case.workload):
+        if (found := case.in_way(way)) is not None:
+            names = way.opens
+            for name in names if 1 < len(names) <= limits.UNCORDONED.most else ():
+                fewer = tuple(other for other in names if other != name)
+                if fewer and (smaller := case.in_way(_opening(fewer))) is not None:
+                    names, found = fewer, smaller
+            yield found
+            return
+    case.reached.extend(cut)
 
 
 # ── a volume that one node has at a time ─────────────────────────────────────────────────────────────────────────────
@@ -154,9 +177,7 @@ def _in_turn(happenings: Sequence[Happening]) -> tuple[Happening, ...]:
 def _others_on(cluster: Cluster, workload: Workload, names: Sequence[str]) -> int:
     """Pods of others on these nodes that a drain evicts."""
     keys = workload_keys(cluster.snapshot)
-    there = (
-        pod for pod in cluster.snapshot.pods if pod.node_name in names and pod.holds_room and pod.owner is not None
-    )
+    there = (p for p in cluster.snapshot.pods if p.node_name in names and p.holds_room and p.owner is not None)
     return sum(keys[pod.uid] != workload.key and not kind_in(keys[pod.uid]).is_per_node for pod in there)
 
 
@@ -188,9 +209,8 @@ def _of_silent_nodes(revision: Revision, run: Run) -> Iterator[LeverPosition]:
         else:
             which = [f"{pod.namespace}/{pod.name}" for pod in silence.pods]
             changes = [Change(kind=ChangeKind.FORCE_DELETE, target=name) for name in which]
-            title = (
-                f"Delete {listing(which)} by force, if {nodes} {plural(len(silence.nodes), 'is', 'are')} surely down"
-            )
+            are = plural(len(silence.nodes), "is", "are")
+            title = f"Delete {listing(which)} by force, if {nodes} {are} surely down"
             does, kind = silence.command, RemedyKind.FORCE_DELETE
         yield LeverPosition(
             title=title, kind=kind, then=Step(what=title, commands=(does,)), happenings=(silence.happening,),

@@ -134,9 +134,8 @@ def ways(cluster: Cluster, workload: Workload, cut: list[str]) -> Iterator[Lever
     number = len(pods_of(cluster, workload)) if is_per_node else workload.replicas
     values = axis(number, limits.STRATEGIES_UP_TO.most, limits.STRATEGIES_ABOVE.most)
     if len(values) <= number:
-        cut.append(
-            limits.STRATEGIES_UP_TO.reached(number=number + 1, field="maxSurge and maxUnavailable", looked=len(values))
-        )
+        fields = "maxSurge and maxUnavailable"
+        cut.append(limits.STRATEGIES_UP_TO.reached(number=number + 1, field=fields, looked=len(values)))
     today = rolling_limits(workload, number) if workload.strategy.kind == ROLLING_UPDATE else None
     pairs = [(surge, missing) for missing in values for surge in values if surge or missing]
     if is_per_node:  # the API server refuses a DaemonSet that has both maxSurge and maxUnavailable

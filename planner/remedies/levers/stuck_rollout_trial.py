@@ -7,6 +7,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
+from planner.capacity.eviction_simulation import with_uncordoned
 from planner.capacity.scale_up_simulation import waiting_shape
 from planner.ground.records import Record, replace
 from planner.ground.words import Text
@@ -133,7 +134,7 @@ class StuckRollout(Record, kw_only=False, eq=False, dict=True):
         """The way out that a position of its own knob is; None where it doesn't complete."""
         changed = list(self.revisions)
         changed[self.place] = way.revised(self.revision)
-        run = self.played(changed, way.happens_to(self.cluster))
+        run = self.played(changed, way.happens_to(with_uncordoned(self.cluster, way.opens)))
         if run is None:
             return None
         return self.remedy(way, way.costs.format(self.at_worst(run)) or self.availability(run), run)
@@ -160,13 +161,15 @@ class StuckRollout(Record, kw_only=False, eq=False, dict=True):
         # What is lent, and what has to be done in its time, is no cure by itself.
         is_whole = bool(first or way.then) or way.replicas is not None
         on_failure = [undo for done_step in done if done_step.is_lent for undo in done_step.undo]
+        # Which of the pods that wait comes to a node that opens is played in one placement.
+        is_open = bool(way.opens and self.cluster.waiting)
         whole = shell_commands.chain(_commands(done), always=_commands(back), on_failure=on_failure)
         return Remedy(
             kind=way.kind, title=title or way.title, sentence=Text(f"{sentence}; {ends_on_the_way(preempted)}" if preempted else sentence),
             disturbs=disturbs + way.disturbs + preempted, lowest_ready=self.lowest_ready(run), replicas=self.workload.pods_wanted,
             seconds=seconds + last_seconds, patch_yaml=as_yaml(way.patch) if way.patch else "",
             command=whole if is_whole else shell_commands.chain(_commands([*own, *([cure] if cure else [])])),
-            steps=(*done, *back), is_proven=holds_in_every_placement(run.whole(), run.revisions), events=way.events,
+            steps=(*done, *back), is_proven=not is_open and holds_in_every_placement(run.whole(), run.revisions), events=way.events,
             **{"change": way.change, **more},
         )  # fmt: skip
 

@@ -34,19 +34,14 @@ def change(revision: Revision, run: Run, seconds: float, patch: Object | None = 
     if placed is not None:
         patient = shell_commands.wait_for(placed.resource, key, placed.waits, patience) if placed.resource else ()
     else:
-        pods = (
-            run.status[key].get(workload.traits.status.wanted, 0) if workload.traits.is_per_node else workload.replicas
-        )
-        patient = (
-            *_promotions(workload, run.promotions.get(key, 0), patience),
-            shell_commands.wait(key, patience, pods=pods, strategy=played.strategy.kind),
-        )
+        traits = workload.traits
+        pods = run.status[key].get(traits.status.wanted, 0) if traits.is_per_node else workload.replicas
+        waits = shell_commands.wait(key, patience, pods=pods, strategy=played.strategy.kind)
+        patient = (*_promotions(workload, run.promotions.get(key, 0), patience), waits)
     if before is not None and not _has_assumed_template(revision):
-        after = replace(
-            workload,
-            strategy=workload.strategy if played.strategy == workload.strategy else before.strategy,
-            replicas=workload.replicas if played.replicas == workload.replicas else before.replicas,
-        )
+        strategy = workload.strategy if played.strategy == workload.strategy else before.strategy
+        replicas = workload.replicas if played.replicas == workload.replicas else before.replicas
+        after = replace(workload, strategy=strategy, replicas=replicas)
         if patch is not None:
             after = apply_change(after, WorkloadChange(workload=key, patch=json.dumps(patch)))[0]
         own = applied(before, after)
@@ -154,14 +149,11 @@ def steps_of(outcome: RolloutResult, way_out: int = 1) -> tuple[str, tuple[Step,
         remedy = outcome.remedies[way_out - 1]
         return str(remedy.title), remedy.steps
     waits = {
-        part.workload: (
-            shell_commands.wait(part.workload, 2 * part.seconds, pods=part.replicas, strategy=part.strategy_kind),
-        )
-        for part in outcome.workloads
+        of.workload: [shell_commands.wait(of.workload, 2 * of.seconds, pods=of.replicas, strategy=of.strategy_kind)]
+        for of in outcome.workloads
     }
     return "the change", tuple(
-        as_shown(f"Change {applied.workload}", applied.undo, applied.command, *waits.get(applied.workload, ()))
-        for applied in outcome.apply
+        as_shown(f"Change {one.workload}", one.undo, one.command, *waits.get(one.workload, ())) for one in outcome.apply
     )
 
 
@@ -189,7 +181,5 @@ def scale(workload: Workload, replicas: int) -> Step:
 
 def scale_back(workload: Workload) -> Step:
     """A workload given its pods again; that they have room isn't waited for."""
-    return Step(
-        what=f"Scale {workload.namespace}/{workload.name} back to {workload.replicas:,}",
-        commands=(shell_commands.scale(workload.key, workload.replicas),),
-    )
+    what = f"Scale {workload.namespace}/{workload.name} back to {workload.replicas:,}"
+    return Step(what=what, commands=(shell_commands.scale(workload.key, workload.replicas),))
