@@ -996,6 +996,7 @@ class TypedCondition(Wire):
     status: str = ""
     reason: str | None = None
     last_transition_time: datetime | None = None
+    message: str | None = None  # of Kueue's Workloads only: read for names of resources, never kept
 
 
 class DisruptionBudget(Wire):

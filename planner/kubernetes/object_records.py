@@ -1259,10 +1259,10 @@ class CountedSet(Record):
 
 
 class GrantedSet(Record):
-    """What a pod set was given: resource → flavor, and how much of each."""
+    """What a pod set was given: resource → flavor, and how much of each; `count`: for how many pods, None: for all of the set."""
 
     name: str
-    count: int
+    count: int | None = None
     flavors: Labels = EMPTY
     use: Amounts = EMPTY
 
@@ -1277,6 +1277,7 @@ class QueuedWorkload(Record):
     owner : what it was made for; None of a group of Pods (`is_group`), whose name it has
     checks : admission check → its state: Pending | Ready | Retry | Rejected
     counted : what Kueue counted of each pod set when it found no quota for it
+    undeclared : resources that Kueue refused it for, since no resource group of its ClusterQueue has them
     gone : pod set → how many of its pods have ended for good and hold no quota
     longest_seconds : it is ended after so long
     """
@@ -1297,6 +1298,7 @@ class QueuedWorkload(Record):
     granted: tuple[GrantedSet, ...] = ()
     checks: Labels = EMPTY
     counted: tuple[CountedSet, ...] = ()
+    undeclared: tuple[str, ...] = ()
     gone: FrozenMap[int] = EMPTY
     longest_seconds: int | None = None
     unmodelled: tuple[str, ...] = ()

@@ -57,7 +57,7 @@ from planner.rollout.simulation_limits import LIMITS
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.kueue.admission_cycles import AdmissionOutcome, KueueVerdict
 from planner.scheduling.kueue.kueue_verdicts import lacking, name_of, verdicts_of, why
-from planner.scheduling.kueue.queue_state import ADMITTED, FINISHED, state_of
+from planner.scheduling.kueue.queue_state import ADMITTED, has_quota, state_of
 
 _ALWAYS: Final = frozenset({JOB.name, "JobSet", "MPIJob", "RayCluster", "RayJob"})
 """Kinds with an integration that is on by default in every version; of others something of the cluster has to show it."""
@@ -377,7 +377,7 @@ def _with_quota(snapshot: Snapshot, workload: Workload) -> list[QueuedWorkload]:
             each
             for each in snapshot.queued_workloads
             if each.owner is not None and each.owner.kind == POD.name and (each.namespace, each.owner.name) in pod_names
-            and each.is_said(ADMITTED) and not each.is_said(FINISHED)
+            and each.is_said(ADMITTED) and has_quota(each)
         ),
         key=lambda each: each.name,
     )  # fmt: skip
@@ -629,10 +629,6 @@ def _doubt(
             return f"Kueue would evict {victims} for it, and what becomes of them and of their places isn't played"
         if each.outcome in (AdmissionOutcome.UNKNOWN, AdmissionOutcome.CHECK):
             return str(why(each, {})) or "what its queue does isn't known"
-        # Kueue's configuration may exclude a resource from quotas (`resources.excludeResourcePrefixes`): what has no
-        # quota then needs none.
-        if each.outcome is AdmissionOutcome.NEVER and any(not lack.flavor for lack in each.lacks):
-            return f"{why(each, {})}, unless Kueue's configuration leaves that out, which is in no object"
         if each.outcome in (AdmissionOutcome.LET_IN, AdmissionOutcome.EVICTS) and any(
             assigned_set.pods != requested_set.count
             for assigned_set, requested_set in zip(each.given, _sets(snapshot, change), strict=True)

@@ -6,7 +6,8 @@ Source: kueue `apis/kueue/v1beta2` and `v1beta1`, with different names: ``cohort
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import Any, Final
 
 from planner.ground import quantity
 from planner.ground.well_known_names import KUEUE_IS_GROUP, KUEUE_OWNER_KIND, KUEUE_OWNER_NAME
@@ -154,7 +155,7 @@ _GRANTED = RecordLayout(
     name=_MAIN,
     flavors=at("flavors", dict[str, str], lambda _, flavors: FrozenMap(flavors)),
     use="resourceUsage",
-    count=_COUNT,
+    count="count",
 )
 
 
@@ -181,6 +182,15 @@ def _is_group(_: Shared, metadata: api_types.Metadata) -> bool:
     return bool(pods) or annotations_of(metadata).get(KUEUE_IS_GROUP) == "true"
 
 
+_UNDECLARED: Final = re.compile(r"resource (\S+) unavailable in ClusterQueue")
+
+
+def _undeclared(_: Shared, conditions: list[api_types.TypedCondition]) -> tuple[str, ...]:
+    """Kueue names the first such resource in the condition's message (`flavorassigner.go` `findFlavorForPodSets`, the same since 0.9)."""
+    messages = (each.message or "" for each in conditions if each.type == "QuotaReserved" and each.status == "False")
+    return tuple(dict.fromkeys(name for message in messages for name in _UNDECLARED.findall(message)))
+
+
 def _changed(shared: Shared, conditions: list[api_types.TypedCondition]) -> FrozenMap[float]:
     changed = {condition.type: shared.seconds(condition.last_transition_time) for condition in conditions}
     return FrozenMap({name: at for name, at in changed.items() if at is not None})
@@ -201,6 +211,7 @@ WORKLOAD = RecordLayout(
     admitted_by="status.admission.clusterQueue",
     granted=each("status.admission.podSetAssignments", _GRANTED),
     counted=each("status.resourceRequests", _COUNTED),
+    undeclared=at("status.conditions", _TOLD, _undeclared),
     checks=at(
         "status.admissionChecks",
         list[api_types.CheckState],

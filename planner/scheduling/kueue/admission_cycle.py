@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import reduce
 from math import inf
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from planner.kubernetes.object_records import FrozenMap, QueuedSet
 from planner.scheduling.kueue.cohort_tree import (
@@ -27,6 +27,9 @@ from planner.scheduling.kueue.pending_workload import Assignment, Mode, Possible
 from planner.scheduling.kueue.preemption import may_evict, possible, targets
 from planner.scheduling.kueue.preemption_candidates import Rules
 from planner.scheduling.kueue.topology import Place, TopologyNodes, with_places
+
+
+_LEAVE_OUT: Final = "excludeResourcePrefixes, transformations, quotaCheckStrategy"
 
 
 class CycleStatus(StrEnum):
@@ -103,7 +106,7 @@ def nominate(
         fr = (flavor, resource)
         return possible(tree, queue, fr, amount, whom({fr: amount}, frozenset((fr,))))
 
-    assigner = Assigner(wanting, queue, flavors, oracle, is_fair=rules.fair is not None)
+    assigner = Assigner(wanting, queue, flavors, oracle, is_fair=rules.fair is not None, uncounted=rules.uncounted)
 
     def attempt(counts: Sequence[int] | None) -> tuple[Assignment, list[PreemptionTarget]]:
         assignment = with_places(state.places, queue, wanting, assigner.assign(counts, tried, allowed))
@@ -114,6 +117,9 @@ def nominate(
         )
 
     whole, victims = attempt(None)
+    if undeclared := [each.resource for each in whole.lacks if not each.flavor and each.resource not in rules.refused]:
+        why = f"no resource group has {undeclared[0]}, unless Kueue's configuration leaves that out ({_LEAVE_OUT}), which is in no object"
+        return CycleEntry(wanting, queue, whole, [], why)
     if whole.mode == Mode.FIT or victims or not wanting.spare:
         is_open = whole.mode == Mode.PREEMPT and whole.lacks_places and may_evict(tree, queue, wanting, whole.use)
         return CycleEntry(

@@ -30,8 +30,8 @@ from planner.scheduling.kueue.preemption_candidates import Rules
 from planner.scheduling.kueue.queue_state import (
     ADMITTED,
     EVICTED,
-    FINISHED,
     RESERVED,
+    has_quota,
     in_order,
     is_pending,
     queued_at,
@@ -41,6 +41,9 @@ from planner.scheduling.kueue.queue_state import (
 from planner.scheduling.kueue.requests import as_counted
 
 _REQUEUED: Final = "Requeued"
+_REPLACEMENTS: Final = "WaitingForReplacementPods"
+_GATED: Final = "False/AdmissionGated"
+_GATED_BY: Final = "kueue.x-k8s.io/admission-gated-by"
 ROUNDS: Final = 4
 """How often those that were set aside are tried again after a workload went; beyond that they are not known."""
 
@@ -141,11 +144,7 @@ def play(snapshot: Snapshot, rules: Rules) -> dict[str, KueueVerdict]:
 def _at_a_check(snapshot: Snapshot, checkers: Mapping[str, str]) -> Iterator[KueueVerdict]:
     """Those that have quota, and wait for what is checked after it."""
     for workload in snapshot.queued_workloads:
-        if (
-            workload.admitted_by
-            and workload.is_said(RESERVED)
-            and not any(map(workload.is_said, (ADMITTED, FINISHED, EVICTED)))
-        ):
+        if has_quota(workload) and not workload.is_said(ADMITTED) and not workload.is_said(EVICTED):
             open_ones = [
                 f"{_check_words(checkers, check)}: {state}"
                 for check, state in workload.checks.items()
@@ -209,6 +208,11 @@ def _kept_out(
         return AdmissionOutcome.CHECK, f"an admission check failed ({', '.join(states)})"
     if limit := over_its_limit(workload):
         return AdmissionOutcome.REFUSED, limit
+    # `pkg/workload/workload.go` `IsAdmissible`: such a one is put into no queue, so nobody waits behind it.
+    if workload.is_said(_REPLACEMENTS):
+        return AdmissionOutcome.REFUSED, f"Kueue queues it once pods that its group lacks are there (its condition {_REPLACEMENTS} is True)"
+    if workload.conditions.get(RESERVED) == _GATED:
+        return AdmissionOutcome.REFUSED, f"Kueue queues it once its annotation {_GATED_BY} is gone"
     # `pkg/cache/queue/cluster_queue.go` `backoffWaitingTimeExpired`: until then it stands in no heap, so nobody waits behind it.
     if workload.conditions.get(_REQUEUED, "").startswith("False"):
         return AdmissionOutcome.UNKNOWN, f"Kueue puts it back into its queue later (its condition {_REQUEUED} is False)"

@@ -59,13 +59,14 @@ class Flavors(NamedTuple):
 
 
 class Assigner:
-    """Finds the flavors of one workload in its ClusterQueue; `is_fair`: queues share by weight."""
+    """Finds the flavors of one workload in its ClusterQueue; `is_fair`, `uncounted`: as in `Rules`."""
 
     def __init__(
-        self, wanting: Wanting, queue: Queue, flavors: Flavors, oracle: Oracle, *, is_fair: bool = False
-    ) -> None:
+        self, wanting: Wanting, queue: Queue, flavors: Flavors, oracle: Oracle, *, is_fair: bool = False,
+        uncounted: frozenset[str] = frozenset(),
+    ) -> None:  # fmt: skip
         self._wanting, self._queue, self._flavors = wanting, queue, flavors
-        self._oracle, self._is_fair = oracle, is_fair
+        self._oracle, self._is_fair, self._uncounted = oracle, is_fair, uncounted
         every = [flavors.objects.get(name) for group in queue.spec.groups for name in group.flavors]
         self._is_topological = bool(every) and all(flavor is not None and flavor.topology for flavor in every)
 
@@ -114,9 +115,12 @@ class Assigner:
 
     def _asked(self, queued_set: QueuedSet) -> dict[str, int]:
         wants = {name: amount * queued_set.count for name, amount in requests_per_pod(queued_set).items()}
+        counted = {name: amount for name, amount in wants.items() if name not in self._uncounted or self._queue.group_of(name)}
         if self._queue.group_of(PODS) is not None:
-            wants[PODS] = queued_set.count
-        return wants
+            counted[PODS] = queued_set.count
+        # A set that asks for nothing else is let in by an excluded prefix and not by `IgnoreUndeclared` (`assignFlavors`
+        # `atLeastOnePodsAssignmentFailed`): it lacks what it asks for.
+        return counted or wants
 
     def _of_group(
         self,
@@ -134,7 +138,8 @@ class Assigner:
                 together[name] = together.get(name, 0) + amount
         flavor_by_resource: dict[str, AssignedFlavor] = {}
         lacks: list[Lack] = []
-        for name in sorted(together):
+        # What no resource group has comes last: a workload that its groups never take is refused whatever the configuration leaves out.
+        for name in sorted(together, key=lambda name: (self._queue.group_of(name) is None, name)):
             if name in flavor_by_resource or (together[name] == 0 and self._queue.group_of(name) is None):
                 continue
             # A workload that couldn't preempt in its last cycle goes on with the flavor after the one it tried

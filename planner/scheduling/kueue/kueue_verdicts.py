@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from planner.ground.records import replace
@@ -13,8 +13,10 @@ from planner.kubernetes.object_records import ClusterQueue, Presence, QueuedWork
 from planner.scheduling.kueue.admission_cycles import AdmissionOutcome, KueueVerdict, play
 from planner.scheduling.kueue.cohort_tree import at_nominal
 from planner.scheduling.kueue.fair_sharing_preemption import STRATEGIES
-from planner.scheduling.kueue.pending_workload import NO_MATCH, NO_PLACES, TOO_MUCH, Lack
+from planner.scheduling.kueue.flavor_assignment import PODS
+from planner.scheduling.kueue.pending_workload import NO_MATCH, NO_PLACES, TOO_MUCH, Lack, requests_per_pod
 from planner.scheduling.kueue.preemption_candidates import Rules
+from planner.scheduling.kueue.queue_state import has_quota, is_pending
 
 
 def lacking(snapshot: Snapshot) -> tuple[str, ...]:
@@ -29,7 +31,33 @@ def lacking(snapshot: Snapshot) -> tuple[str, ...]:
 def rules_of(snapshot: Snapshot) -> Rules:
     """How Kueue shares: fairly where it writes shares into the ClusterQueues' status, which it does then only; with its default strategies."""
     is_fair = any(queue.has_share for queue in snapshot.cluster_queues)
-    return Rules(fair=STRATEGIES if is_fair else None, is_old=is_fair and is_before(version(snapshot), FAIR_SINCE))
+    is_old = is_fair and is_before(version(snapshot), FAIR_SINCE)
+    uncounted, refused = undeclared_resources(snapshot)
+    return Rules(fair=STRATEGIES if is_fair else None, is_old=is_old, uncounted=uncounted, refused=refused)
+
+
+@once_a_snapshot
+def undeclared_resources(snapshot: Snapshot) -> tuple[frozenset[str], frozenset[str]]:
+    """Resources that need no quota where no resource group has them, and those for which Kueue refuses a workload there.
+
+    Both are by its configuration (`Resources` of `apis/config/v1beta2/configuration_types.go`): by default it refuses all of them;
+    `excludeResourcePrefixes`, `transformations` and `quotaCheckStrategy: IgnoreUndeclared` leave some out. Workloads show which: one that
+    holds quota has no flavor for what its pods ask for, or Kueue says for what it refused one.
+    """
+    refused = frozenset(name for workload in snapshot.queued_workloads if is_pending(workload) for name in workload.undeclared)
+    names = {name for workload in filter(has_quota, snapshot.queued_workloads) for name in _without_flavor(workload)}
+    return frozenset(names) - refused, refused
+
+
+def _without_flavor(workload: QueuedWorkload) -> Iterator[str]:
+    granted = {each.name: each for each in workload.granted}
+    for pods in workload.sets:
+        if (got := granted.get(pods.name)) is None:
+            continue
+        per_pod, number = requests_per_pod(pods), pods.count if got.count is None else got.count
+        # Other amounts than the pods', or other resources, are what a transformation made: what it takes away may be counted by another name.
+        if all(name == PODS or got.use.get(name) == per_pod.get(name, -1) * number for name in got.flavors):
+            yield from (name for name, amount in per_pod.items() if amount and name not in got.flavors)
 
 
 @once_a_snapshot

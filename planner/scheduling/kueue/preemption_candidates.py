@@ -19,11 +19,14 @@ FAIR: Final = "InCohortFairSharing"
 
 
 class Rules(NamedTuple):
-    """Kueue's own configuration, which no object of the cluster tells. `fair`: the preemption strategies of fair sharing;
-    `is_old`: its controllers share fairly by older rules."""
+    """Kueue's own configuration, which no object of the cluster tells, as far as its Workloads show it. `fair`: the preemption strategies of
+    fair sharing; `is_old`: its controllers share fairly by older rules; `uncounted`: resources that need no quota where no resource group has
+    them; `refused`: those for which it refuses a workload there. Of any other it isn't known."""
 
     fair: tuple[str, ...] | None = None
     is_old: bool = False
+    uncounted: frozenset[str] = frozenset()
+    refused: frozenset[str] = frozenset()
 
 
 def order(holder: AdmittedWorkload, queue: str) -> tuple[bool, bool, int, float, str]:

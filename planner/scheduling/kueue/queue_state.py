@@ -1,6 +1,6 @@
 """The state of Kueue's queues for its rules: quotas, admitted workloads, pending workloads in order, and unknowns.
 
-Source: kueue `pkg/workload/workload.go` (`Info`, `Ordering`), `pkg/cache/queue/cluster_queue.go` (`baseCompareFunc`).
+Source: kueue `pkg/workload/workload.go` (`Info`, `Ordering`, `HasActiveQuotaReservation`, `IsAdmissible`), `pkg/cache/queue/cluster_queue.go` (`baseCompareFunc`).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from planner.scheduling.kueue.preemption_candidates import Rules
 from planner.scheduling.kueue.topology import TopologyNodes
 
 RESERVED, ADMITTED, FINISHED, EVICTED = "QuotaReserved", "Admitted", "Finished", "Evicted"
+_ON_HOLD: Final = "False/OnHold"
 _QUEUED_AGAIN: Final = ("PodsReadyTimeout", "AdmissionCheck")
 """Reasons of an eviction after which a workload stands behind those that came before it."""
 
@@ -40,20 +41,28 @@ def state_of(snapshot: Snapshot, rules: Rules = Rules()) -> QuotaState:  # noqa:
     return QuotaState(tree, Flavors(flavors, flavor_levels), rules, places)
 
 
+def has_quota(workload: QueuedWorkload) -> bool:
+    """Whether Kueue's cache counts what it was given (`HasActiveQuotaReservation`): no more once it has ended or was deactivated, though its pods
+    may still run; until its reservation or the object is gone where it is evicted or deleted."""
+    is_reserved = bool(workload.admitted_by) and workload.is_said(RESERVED)
+    return is_reserved and workload.is_wanted and not workload.is_said(FINISHED)
+
+
 def held_by(workload: QueuedWorkload) -> AdmittedWorkload | None:
-    """What a workload has of quotas; None of one that has none, or has ended."""
-    if not workload.admitted_by or not workload.is_said(RESERVED) or workload.is_said(FINISHED):
+    """What a workload has of quotas; None of one that has none."""
+    if not has_quota(workload):
         return None
+    pods_of_set = {each.name: each.count for each in workload.sets}
     uses: dict[FlavorResource, int] = {}
     for granted_set in workload.granted:
-        remaining_pods = max(0, granted_set.count - workload.gone.get(granted_set.name, 0))
+        pods = pods_of_set.get(granted_set.name, granted_set.count or 0)
+        granted_pods = pods if granted_set.count is None else granted_set.count
+        # `totalRequestsFromAdmission`: pods that ended come off all pods of the set. A set that was let in with fewer pods keeps its quota until
+        # fewer than these remain.
+        remaining_pods = min(granted_pods, max(0, pods - workload.gone.get(granted_set.name, 0)))
         for resource, flavor in granted_set.flavors.items():
             amount = granted_set.use.get(resource, 0)
-            each = (
-                amount
-                if remaining_pods == granted_set.count or not granted_set.count
-                else amount // granted_set.count * remaining_pods
-            )
+            each = amount if remaining_pods == granted_pods else amount // granted_pods * remaining_pods
             uses[flavor, resource] = uses.get((flavor, resource), 0) + each
     return AdmittedWorkload(
         key=workload.key, queue=workload.admitted_by, uses=uses, priority=workload.priority, queued_at=queued_at(workload),
@@ -63,8 +72,9 @@ def held_by(workload: QueuedWorkload) -> AdmittedWorkload | None:
 
 
 def is_pending(workload: QueuedWorkload) -> bool:
-    """Whether it wants quota and has none."""
-    return workload.is_wanted and not workload.is_said(FINISHED) and not workload.is_said(RESERVED)
+    """Whether it wants quota and has none. One that is on hold wants none: its StatefulSet has no replicas (`IsOnHold`)."""
+    is_open = workload.is_wanted and not workload.is_said(FINISHED) and not workload.is_said(RESERVED)
+    return is_open and workload.conditions.get(RESERVED) != _ON_HOLD
 
 
 def queued_at(workload: QueuedWorkload) -> float:
