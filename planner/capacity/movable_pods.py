@@ -119,7 +119,10 @@ def _stays(cluster: Cluster, pod: Pod, workload: Workload | None, running: int) 
         return Stays.DATA
     if pod.spec.resource_claims:
         return Stays.DEVICES
-    if gang_of(pod):
+    # Pods that are left of larger groups go together still, while the LeaderWorkerSet's size changes.
+    groups = workload.groups if workload is not None else None
+    is_alone = groups is not None and groups.size == 1 and cluster.remember(_gang_sizes)[gang_of(pod)] == 1
+    if gang_of(pod, is_leader_alone=is_alone):
         return Stays.GANG
     owner = pod.owner.key(pod.namespace)
     if owner not in sets_by_key(cluster) and owner not in workloads_by_key(cluster):
@@ -128,6 +131,10 @@ def _stays(cluster: Cluster, pod: Pod, workload: Workload | None, running: int) 
         # Any number of them may be moved: where the loss of all would fail the Job, none is.
         return Stays.JOB if workload.is_finished or fails(workload, running) else None
     return None
+
+
+def _gang_sizes(cluster: Cluster) -> Counter[str]:
+    return Counter(gang_of(pod) for pod in cluster.snapshot.pods if pod.holds_room)
 
 
 def _budgets(cluster: Cluster) -> dict[str, list[tuple[PodDisruptionBudget, bool]]]:

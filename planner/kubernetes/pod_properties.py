@@ -9,7 +9,7 @@ from statistics import median
 from typing import Final
 
 from planner.ground.records import Record
-from planner.ground.well_known_names import KUEUE_POD_GROUP, LWS_GROUP_INDEX, LWS_NAME, SAFE_TO_EVICT
+from planner.ground.well_known_names import KUEUE_GROUP_COUNT, KUEUE_POD_GROUP, LWS_GROUP_INDEX, LWS_NAME, SAFE_TO_EVICT
 from planner.kubernetes.object_records import PersistentVolume, PersistentVolumeClaim, Pod, PodSpec, Probe, Volume
 from planner.kubernetes.qos import is_static
 from planner.kubernetes.workload_kinds import kind_called
@@ -124,9 +124,18 @@ def must_not_move(pod: Pod) -> bool:
     return pod.owner is None or says_so or bool(node_data(pod.spec.volumes).kept) or bool(pod.spec.resource_claims)
 
 
-def gang_of(pod: Pod) -> str:
-    """The group without which the pod doesn't work, ``ml/training.kubeflow.org/job-name=llm``; "" where nothing says so."""
-    label = next((gang_label for gang_label in GANG_LABELS if gang_label in pod.labels), "")
+def gang_of(pod: Pod, *, is_leader_alone: bool = False) -> str:
+    """The group without which the pod doesn't work, ``ml/training.kubeflow.org/job-name=llm``; "" where nothing says so.
+
+    A group of one is a pod: `is_leader_alone` says so of its LeaderWorkerSet (lws `pkg/controllers/pod_controller.go` `Reconcile` makes no workers
+    at size 1), Kueue's annotation of the pod's own group.
+    """
+    of_one = {LWS_NAME} if is_leader_alone else set[str]()
+    if pod.annotations.get(KUEUE_GROUP_COUNT) == "1":
+        of_one.add(KUEUE_POD_GROUP)
+    label = next(
+        (gang_label for gang_label in GANG_LABELS if gang_label in pod.labels and gang_label not in of_one), ""
+    )
     group = pod.labels.get(_GROUP_OF_SET, "")
     return f"{pod.namespace}/{label}={pod.labels[label]}/{group}" if label else ""
 

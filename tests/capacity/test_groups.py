@@ -7,10 +7,13 @@ from typing import Any
 import pytest
 
 from planner.capacity.free_resources_by_pool import shape
+from planner.capacity.movable_pods import Stays
 from planner.kubernetes.object_records import Snapshot
 from planner.questions import capacity, survive
+from planner.remedies.make_room import MadeRoom, make_room
 from planner.sources import demo
-from tests.builders.objects import node, pod, pod_spec, snapshot
+from tests.builders.objects import MOVED_WHOLE, deployment, node, pod, pod_spec, snapshot
+from tests.stories.catalogue import _lws
 
 KEY = "LeaderWorkerSet/ml/big"
 Item = dict[str, Any]
@@ -66,3 +69,39 @@ def test_a_lost_node_tells_which_groups_are_not_whole() -> None:
     lost = next(one for one in answer.losses if one.name == "gke-ml-h100-0")
     (whose,) = lost.whose
     assert (whose.pods, whose.groups, whose.group_size) == (1, 1, 2)
+
+
+def room_for_sixteen(size: int, labels: Item | None = None, named_size: int | None = None) -> MadeRoom:
+    """A pod of 16 GPUs waits for the one node that has as many, of which a group's leader holds 8; others have 8 free for it."""
+    lws = [one for one in _lws(1, 0, 1, size) if one.get("spec", {}).get("replicas") != 0]  # no workers' set at size 1
+    lws[0]["spec"]["leaderWorkerTemplate"]["size"] = named_size or size
+    leader = next(one for one in lws if one["kind"] == "Pod")
+    leader["metadata"]["labels"] |= labels or {}
+    leader["metadata"]["annotations"] = {"kueue.x-k8s.io/pod-group-total-count": str(size)}
+    machines = [node("gpu-0", gpus=16), *(node(f"gpu-{place}", gpus=8) for place in range(1, size + 1))]
+    return make_room(snapshot(MOVED_WHOLE, *machines, *lws, deployment("w", [""], pod_spec(gpus=16))))
+
+
+def test_a_group_of_one_moves_as_the_pod_that_it_is() -> None:
+    found = room_for_sixteen(1)
+    assert [(one.pod, one.node, one.to) for one in found.moves] == [("ml/app-0", "gpu-0", "gpu-1")]
+    assert (len(found.starts), found.held, found.kept) == (1, found.draws, ())
+
+
+@pytest.mark.parametrize(
+    ("size", "labels", "named_size"),
+    [
+        (2, {}, 2),
+        (2, {}, 1),  # the size is changed, and this group is of before
+        (1, {}, 2),
+        (1, {"scheduling.x-k8s.io/pod-group": "all"}, 1),  # with others, as coscheduling has it
+    ],
+)
+def test_pods_that_only_work_together_stay(size: int, labels: Item, named_size: int) -> None:
+    found = room_for_sixteen(size, labels, named_size)
+    assert (found.moves, found.starts) == ((), ())
+    assert (Stays.GANG, size) in [(one.why, one.pods) for one in found.kept]
+
+
+def test_a_pod_group_of_one_pod_is_that_pod() -> None:
+    assert room_for_sixteen(1, {"kueue.x-k8s.io/pod-group-name": "app"}).moves

@@ -13,7 +13,7 @@ from planner.capacity.kueue_queues import queues
 from planner.capacity.rollout_readiness import overview
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.object_records import Snapshot
-from planner.remedies.make_room import RoomRequest, make_room
+from planner.remedies.make_room import make_room
 from planner.remedies.rollout_with_remedies import rollout
 from planner.rollout.answers import Verdict
 from planner.rollout.prepared_change import Scenario
@@ -27,21 +27,24 @@ NOT_KNOWN: Final = "no resource group has cpu, unless Kueue's configuration leav
 REFUSES: Final = "couldn't assign flavors to pod set main: resource cpu unavailable in ClusterQueue"
 
 
-def asking(one: Object, amounts: Object = BESIDE) -> Object:
+def asking(one: Any) -> Any:
     """The object with CPU and memory beside the GPUs of its containers."""
     if isinstance(one, list):
-        return [asking(each, amounts) for each in one]  # type: ignore[return-value]
+        return [asking(each) for each in one]
     if not isinstance(one, dict):
         return one
-    changed = {key: asking(value, amounts) for key, value in one.items()}
+    changed = {key: asking(value) for key, value in one.items()}
     for container in changed.get("containers", ()):
-        container["resources"] = {"requests": {**container["resources"]["limits"], **amounts}, "limits": container["resources"]["limits"]}
+        container["resources"] = {
+            "requests": {**container["resources"]["limits"], **BESIDE},
+            "limits": container["resources"]["limits"],
+        }
     return changed
 
 
 def running(**usage: str) -> Object:
     """A Workload with quota of the queue; `usage`: what was counted beside its GPU, in the same flavor."""
-    one = asking(workload("a", "old", 1, held=("q", "f")))
+    one: Object = asking(workload("a", "old", 1, held=("q", "f")))
     [granted] = one["status"]["admission"]["podSetAssignments"]
     granted["flavors"] |= dict.fromkeys(usage, "f")
     granted["resourceUsage"] |= usage
@@ -49,7 +52,7 @@ def running(**usage: str) -> Object:
 
 
 def pending(message: str) -> Object:
-    one = asking(workload("a", "earlier", 1, created=-9000))
+    one: Object = asking(workload("a", "earlier", 1, created=-9000))
     refusal = {"type": "QuotaReserved", "status": "False", "reason": "Pending", "message": message}
     one["status"] = {"conditions": [refusal]}
     return one
@@ -78,10 +81,14 @@ def test_each_door_says_what_kueues_workloads_show(case: str) -> None:
     found = rollout(cluster(*more), Scenario(manifest=json.dumps(asking(job(1, namespace="a")))))
     assert found.verdict is verdict, found.sentence
     assert said in str(found.sentence)
-    waiting = queues(cluster(*more, asking(workload("a", "new", 1)))).waiting
+    answer = queues(cluster(*more, asking(workload("a", "new", 1))))
+    assert any("leaves cpu and memory out of quotas" in each for each in answer.assumed) == (
+        outcome is AdmissionOutcome.LET_IN
+    )
+    waiting = answer.waiting
     [row] = [each for each in waiting if each.workload == "Job/a/new"]
     assert (row.outcome, said in str(row.why)) == (outcome, True), row.why
-    room = make_room(cluster(*more, *asking(gated("w", 1, -50))))  # type: ignore[arg-type]
+    room = make_room(cluster(*more, *asking(gated("w", 1, -50))))
     kept = [str(each.why) for each in room.queued if each.workload == "Pod/a/w-0"]
     assert [said in why for why in kept] == ([] if outcome is AdmissionOutcome.LET_IN else [True]), kept
     assert ("may keep" in str(room.sentence)) == (outcome is AdmissionOutcome.UNKNOWN), room.sentence

@@ -28,7 +28,6 @@ from planner.scheduling.kueue.preemption import may_evict, possible, targets
 from planner.scheduling.kueue.preemption_candidates import Rules
 from planner.scheduling.kueue.topology import Place, TopologyNodes, with_places
 
-
 _LEAVE_OUT: Final = "excludeResourcePrefixes, transformations, quotaCheckStrategy"
 
 

@@ -210,7 +210,10 @@ def _kept_out(
         return AdmissionOutcome.REFUSED, limit
     # `pkg/workload/workload.go` `IsAdmissible`: such a one is put into no queue, so nobody waits behind it.
     if workload.is_said(_REPLACEMENTS):
-        return AdmissionOutcome.REFUSED, f"Kueue queues it once pods that its group lacks are there (its condition {_REPLACEMENTS} is True)"
+        return (
+            AdmissionOutcome.REFUSED,
+            f"Kueue queues it once pods that its group lacks are there (its condition {_REPLACEMENTS} is True)",
+        )
     if workload.conditions.get(RESERVED) == _GATED:
         return AdmissionOutcome.REFUSED, f"Kueue queues it once its annotation {_GATED_BY} is gone"
     # `pkg/cache/queue/cluster_queue.go` `backoffWaitingTimeExpired`: until then it stands in no heap, so nobody waits behind it.

@@ -115,7 +115,9 @@ class Assigner:
 
     def _asked(self, queued_set: QueuedSet) -> dict[str, int]:
         wants = {name: amount * queued_set.count for name, amount in requests_per_pod(queued_set).items()}
-        counted = {name: amount for name, amount in wants.items() if name not in self._uncounted or self._queue.group_of(name)}
+        counted = {
+            name: amount for name, amount in wants.items() if name not in self._uncounted or self._queue.group_of(name)
+        }
         if self._queue.group_of(PODS) is not None:
             counted[PODS] = queued_set.count
         # A set that asks for nothing else is let in by an excluded prefix and not by `IgnoreUndeclared` (`assignFlavors`

@@ -44,7 +44,9 @@ def undeclared_resources(snapshot: Snapshot) -> tuple[frozenset[str], frozenset[
     `excludeResourcePrefixes`, `transformations` and `quotaCheckStrategy: IgnoreUndeclared` leave some out. Workloads show which: one that
     holds quota has no flavor for what its pods ask for, or Kueue says for what it refused one.
     """
-    refused = frozenset(name for workload in snapshot.queued_workloads if is_pending(workload) for name in workload.undeclared)
+    refused = frozenset(
+        name for workload in snapshot.queued_workloads if is_pending(workload) for name in workload.undeclared
+    )
     names = {name for workload in filter(has_quota, snapshot.queued_workloads) for name in _without_flavor(workload)}
     return frozenset(names) - refused, refused
 
