@@ -94,6 +94,7 @@ ASKED_BY: Final[dict[str, str]] = {
     "planner/scheduling/devices.py": "tests/rollout/test_devices_not_there.py",
     "planner/scheduling/kueue/admission_cycles.py": "tests/capacity/test_queues.py",
     "planner/scheduling/kueue/requests.py": "tests/capacity/test_queues.py",
+    "planner/scheduling/kueue/queue_state.py": "tests/scheduling/kueue/test_quota_holders.py",
     "planner/inventory/last_applied.py": "tests/inventory/test_last_applied.py",
     "planner/capacity/summary_with_growth.py": "tests/rules/test_growth_at_every_door.py",
     "planner/rollout/independent_actors.py": "tests/rollout/test_by_themselves.py",
