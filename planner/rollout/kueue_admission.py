@@ -55,8 +55,8 @@ from planner.rollout.kueue_evictions import after_evictions, evicted_pods, evict
 from planner.rollout.run import Queued, Revision, simulate
 from planner.rollout.simulation_limits import LIMITS
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.kueue.admission_cycles import AdmissionOutcome, KueueVerdict
-from planner.scheduling.kueue.kueue_verdicts import lacking, name_of, verdicts_of, why
+from planner.scheduling.kueue.admission_cycles import AdmissionOutcome, KueueVerdict, play
+from planner.scheduling.kueue.kueue_verdicts import lacking, name_of, rules_of, verdicts_of, why
 from planner.scheduling.kueue.queue_state import ADMITTED, has_quota, state_of
 
 _ALWAYS: Final = frozenset({JOB.name, "JobSet", "MPIJob", "RayCluster", "RayJob"})
@@ -788,7 +788,9 @@ def _contested(
     freed = replace(
         snapshot, queued_workloads=tuple(each for each in snapshot.queued_workloads if each.key not in keys)
     )
-    then = {each.key: verdicts_of(freed)[each.key] for each in others}
+    rules = rules_of(snapshot)  # what old pods show of Kueue's configuration holds once they have gone
+    verdicts = play(freed, rules)
+    then = {each.key: verdicts[each.key] for each in others}
     takers = [each for each in then.values() if each.outcome not in _ON_QUOTA]
     is_recreated = revision.after.strategy.kind == RECREATE
     # With one workload that waits, or with room for all of them, their order decides nothing.
@@ -808,7 +810,7 @@ def _contested(
     after = after_evictions(freed, takers)
     number = revision.after.replicas if is_recreated else missing
     new = [replace(record, name=f"{record.name}.{each}", uid=f"{record.uid}.{each:06}") for each in range(number)]
-    end = verdicts_of(replace(after, queued_workloads=(*after.queued_workloads, *new)))
+    end = play(replace(after, queued_workloads=(*after.queued_workloads, *new)), rules)
     lacks = [end[each.key] for each in new if end[each.key].outcome is not AdmissionOutcome.LET_IN]
     if not lacks:
         return (

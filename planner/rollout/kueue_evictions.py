@@ -17,8 +17,8 @@ from planner.kubernetes.object_records import FrozenMap, GrantedSet, QueuedWorkl
 from planner.kubernetes.owners import uids_below
 from planner.kubernetes.workload_kinds import POD
 from planner.rollout.answers import QueueEviction
-from planner.scheduling.kueue.admission_cycles import AdmissionOutcome, KueueVerdict
-from planner.scheduling.kueue.kueue_verdicts import name_of, verdicts_of, why
+from planner.scheduling.kueue.admission_cycles import AdmissionOutcome, KueueVerdict, play
+from planner.scheduling.kueue.kueue_verdicts import name_of, rules_of, why
 from planner.scheduling.kueue.queue_state import ADMITTED, EVICTED, RESERVED
 
 GROWTH_BESIDE: Final = "what node pools bring beside Kueue's evictions isn't played"
@@ -73,7 +73,7 @@ def evictions(snapshot: Snapshot, then: Snapshot, verdicts: Iterable[KueueVerdic
     records = {queued_workload.key: queued_workload for queued_workload in snapshot.queued_workloads}
     keys = dict.fromkeys(target.held.key for verdict in verdicts for target in verdict.targets)
     names = {key: name_of(record) for key, record in records.items()}
-    later = verdicts_of(then)
+    later = play(then, rules_of(snapshot))
     return tuple(
         QueueEviction(
             workload=names[key], pods=len(evicted_pods(snapshot, records[key])), becomes=_becomes(later.get(key), names)

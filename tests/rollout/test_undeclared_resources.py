@@ -51,10 +51,14 @@ def running(**usage: str) -> Object:
     return one
 
 
-def pending(message: str) -> Object:
-    one: Object = asking(workload("a", "earlier", 1, created=-9000))
+def pending(message: str, counted: dict[str, str], gpus: int = 1) -> Object:
+    """`counted`: what Kueue says that it counted beside the GPUs."""
+    one: Object = asking(workload("a", "earlier", gpus, created=-9000))
     refusal = {"type": "QuotaReserved", "status": "False", "reason": "Pending", "message": message}
-    one["status"] = {"conditions": [refusal]}
+    one["status"] = {
+        "conditions": [refusal],
+        "resourceRequests": [{"name": "main", "resources": {GPU: str(gpus), **counted}}],
+    }
     return one
 
 
@@ -66,8 +70,10 @@ def cluster(*more: Object, quota: str = "8") -> Snapshot:
 CASES: Final = {
     "nothing shows it": ((), Verdict.UNKNOWN, AdmissionOutcome.UNKNOWN, NOT_KNOWN),
     "one has quota without a flavor for them": ((running(),), Verdict.COMPLETES, AdmissionOutcome.LET_IN, ""),
-    "Kueue refused one": ((pending(REFUSES),), Verdict.STUCK, AdmissionOutcome.NEVER, "no resource group has cpu"),
-    "Kueue refused one since": ((running(), pending(REFUSES)), Verdict.STUCK, AdmissionOutcome.NEVER, "no resource group has cpu"),
+    "one was counted without them": ((pending("insufficient quota", {}, 16),), Verdict.COMPLETES, AdmissionOutcome.LET_IN, ""),
+    "one was counted with them": ((pending("insufficient quota", BESIDE, 16),), Verdict.UNKNOWN, AdmissionOutcome.UNKNOWN, NOT_KNOWN),
+    "Kueue refused one": ((pending(REFUSES, BESIDE),), Verdict.STUCK, AdmissionOutcome.NEVER, "no resource group has cpu"),
+    "Kueue refused one since": ((running(), pending(REFUSES, BESIDE)), Verdict.STUCK, AdmissionOutcome.NEVER, "no resource group has cpu"),
     # memory was left out and CPU wasn't: of CPU nothing is shown where no resource group has it
     "another is counted": ((running(cpu="4"),), Verdict.UNKNOWN, AdmissionOutcome.UNKNOWN, NOT_KNOWN),
     # `transformations`: CPU is counted as something else, which no pod asks for
@@ -120,6 +126,15 @@ def test_others_of_the_cohort_may_get_less_where_it_may_be_let_in() -> None:
         "Job/a/new": AdmissionOutcome.UNKNOWN,
         "Job/a/plain": AdmissionOutcome.UNKNOWN,
     }
+
+
+def test_what_old_pods_show_holds_once_they_have_gone() -> None:
+    """Under Recreate the Job that waits gets what they give back, as it does of a queue that covers all that they ask for."""
+    items = [*deepcopy(served_items(2, 1, 0)), workload("team-c", "other", 1)]
+    next(each for each in items if each["kind"] == "Deployment")["spec"]["strategy"] = {"type": "Recreate"}
+    snapshot = read([asking(each) for each in items])
+    found = rollout(snapshot, Scenario(changes=(WorkloadChange(workload="Deployment/team-c/app"),)))
+    assert (found.verdict, "Kueue lets in 1 of 2 new pods" in str(found.sentence)) == (Verdict.STUCK, True)
 
 
 def test_the_overview_says_the_same_of_a_deployment_whose_pods_show_it() -> None:

@@ -116,6 +116,8 @@ def nominate(
         )
 
     whole, victims = attempt(None)
+    # `findFlavorForPodSets` refuses it ("resource cpu unavailable in ClusterQueue"), unless `Resources` of Kueue's configuration leaves the
+    # resource out. That file is in a ConfigMap, which is never read: where no Workload shows it (`Rules`), it isn't known.
     if undeclared := [each.resource for each in whole.lacks if not each.flavor and each.resource not in rules.refused]:
         why = f"no resource group has {undeclared[0]}, unless Kueue's configuration leaves that out ({_LEAVE_OUT}), which is in no object"
         return CycleEntry(wanting, queue, whole, [], why)

@@ -42,24 +42,35 @@ def undeclared_resources(snapshot: Snapshot) -> tuple[frozenset[str], frozenset[
 
     Both are by its configuration (`Resources` of `apis/config/v1beta2/configuration_types.go`): by default it refuses all of them;
     `excludeResourcePrefixes`, `transformations` and `quotaCheckStrategy: IgnoreUndeclared` leave some out. Workloads show which: one that
-    holds quota has no flavor for what its pods ask for, or Kueue says for what it refused one.
+    holds quota has no flavor for what its pods ask for, one that waits was counted without it (`PropagateResourceRequests`), or Kueue says
+    for what it refused one.
     """
     refused = frozenset(
         name for workload in snapshot.queued_workloads if is_pending(workload) for name in workload.undeclared
     )
-    names = {name for workload in filter(has_quota, snapshot.queued_workloads) for name in _without_flavor(workload)}
+    names = {name for workload in snapshot.queued_workloads for name in _left_out(workload)}
     return frozenset(names) - refused, refused
 
 
-def _without_flavor(workload: QueuedWorkload) -> Iterator[str]:
-    granted = {each.name: each for each in workload.granted}
+def _left_out(workload: QueuedWorkload) -> Iterator[str]:
+    """What its pods ask for and Kueue didn't count."""
+    sizes = {each.name: each.count for each in workload.sets}
+    counted: dict[str, tuple[int, Mapping[str, int]]] = {}
+    if has_quota(workload):
+        for each in workload.granted:
+            number = sizes.get(each.name, 0) if each.count is None else each.count
+            counted[each.name] = number, {name: each.use.get(name, 0) for name in each.flavors}
+    elif is_pending(workload):
+        counted = {
+            each.name: (sizes.get(each.name, 0) - workload.gone.get(each.name, 0), each.asks)
+            for each in workload.counted
+        }
     for pods in workload.sets:
-        if (got := granted.get(pods.name)) is None:
-            continue
-        per_pod, number = requests_per_pod(pods), pods.count if got.count is None else got.count
+        number, amounts = counted.get(pods.name, (0, {}))
+        asked = {name: amount * number for name, amount in requests_per_pod(pods).items()}
         # Other amounts than the pods', or other resources, are what a transformation made: what it takes away may be counted by another name.
-        if all(name == PODS or got.use.get(name) == per_pod.get(name, -1) * number for name in got.flavors):
-            yield from (name for name, amount in per_pod.items() if amount and name not in got.flavors)
+        if all(name == PODS or amount == asked.get(name) for name, amount in amounts.items()):
+            yield from (name for name, amount in asked.items() if amount > 0 and name not in amounts)
 
 
 @once_a_snapshot
