@@ -43,7 +43,6 @@ from planner.scheduling.kueue.requests import as_counted
 _REQUEUED: Final = "Requeued"
 _REPLACEMENTS: Final = "WaitingForReplacementPods"
 _GATED: Final = "False/AdmissionGated"
-_GATED_BY: Final = "kueue.x-k8s.io/admission-gated-by"
 ROUNDS: Final = 4
 """How often those that were set aside are tried again after a workload went; beyond that they are not known."""
 
@@ -215,7 +214,10 @@ def _kept_out(
             f"Kueue queues it once pods that its group lacks are there (its condition {_REPLACEMENTS} is True)",
         )
     if workload.conditions.get(RESERVED) == _GATED:
-        return AdmissionOutcome.REFUSED, f"Kueue queues it once its annotation {_GATED_BY} is gone"
+        return (
+            AdmissionOutcome.REFUSED,
+            f"Kueue queues it once nothing gates its admission (its condition {RESERVED} is {_GATED})",
+        )
     # `pkg/cache/queue/cluster_queue.go` `backoffWaitingTimeExpired`: until then it stands in no heap, so nobody waits behind it.
     if workload.conditions.get(_REQUEUED, "").startswith("False"):
         return AdmissionOutcome.UNKNOWN, f"Kueue puts it back into its queue later (its condition {_REQUEUED} is False)"

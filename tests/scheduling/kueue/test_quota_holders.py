@@ -92,7 +92,7 @@ def test_a_deactivated_one_waits_for_no_check() -> None:
     [
         ([said("QuotaReserved", "False", "Pending")], AdmissionOutcome.LET_IN, "quota of f"),
         ([said("QuotaReserved", "False", "OnHold")], None, ""),  # of a StatefulSet without replicas
-        ([said("QuotaReserved", "False", "AdmissionGated")], AdmissionOutcome.REFUSED, "admission-gated-by"),
+        ([said("QuotaReserved", "False", "AdmissionGated")], AdmissionOutcome.REFUSED, "nothing gates its admission"),
         ([said("QuotaReserved", "False", "Pending"), said("WaitingForReplacementPods")], AdmissionOutcome.REFUSED, "pods that its group lacks"),
     ],
 )  # fmt: skip
