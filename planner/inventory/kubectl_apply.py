@@ -35,7 +35,7 @@ from planner.inventory.manifest_comparison import Sameness, compare_objects, is_
 from planner.inventory.operator_updates import NOT_RECORDED, ChangeCourse, course
 from planner.inventory.pod_template_validation import amount_problems
 from planner.inventory.records.read_context import Shared
-from planner.inventory.records.unplayed_objects import read_before, read_set, read_unplayed
+from planner.inventory.records.unplayed_objects import read_before, read_pods, read_set, read_unplayed
 from planner.inventory.referenced_pod_templates import Runtimes
 from planner.inventory.snapshot_parser import DAMAGE, Part, Reader, damage_in_words, is_known, kind_of
 from planner.kubernetes import kueue_managed_pods
@@ -611,15 +611,15 @@ def _placed(
     idle = Idle.SUSPENDED if is_suspended(row, document) else Idle.NO
     for pod_set in read:
         try:
-            template = read_set(shared, pod_set)
+            pods = read_pods(shared, pod_set)
         except DAMAGE as error:
             place = f"{where}, {pod_set.path}" if pod_set.path else where
             raise ChangeError(damage_in_words(error), where=place) from None
-        if not template.spec.containers:
+        if not pods.template.spec.containers:
             place = f"{where}, {pod_set.path}" if pod_set.path else where
             raise ChangeError("containers: the API server takes no pod without one", where=place, fix="Give one")
-        _check_amounts(pod_set, template, f"{where}, {pod_set.path}" if pod_set.path else where)
-        sets.append(PodsAlike(role=pod_set.role, template=template, count=pod_set.count))
+        _check_amounts(pod_set, pods.template, f"{where}, {pod_set.path}" if pod_set.path else where)
+        sets.append(pods)
     sameness = _known_of(document, snapshot, row, sets, was) if metadata.get("name") else None
     if isinstance(sameness, UnknownObject):
         held_pods = held_below(snapshot).get(sameness.key)
@@ -644,13 +644,14 @@ def _placed(
         return _told_in_part(_key(kind, namespace, name), more, told_gpus)
     if not sets or not groups:
         return _unknown("without pods", _key(kind, namespace, name), may_help=False)
+    problem = row.problem(document) if row.problem is not None else ""
     if kind == ROLLOUT.name:
         strategy = _read([document])[kind][0].strategy
-        if refused := invalid(strategy.canary or strategy.blue_green):
-            return _unknown("invalid", _key(kind, namespace, name), problem=refused)
+        problem = invalid(strategy.canary or strategy.blue_green)
+    if problem:
+        return _unknown("invalid", _key(kind, namespace, name), problem=problem)
     counted = row.counted(document) if row.counted is not None else Composed(sets=())
     placed = Placed(
-        beside=tuple(PodsAlike(role=each.role, template=read_set(shared, each), count=each.count) for each in counted.sets),
         uncounted=words.listing(counted.untold, most=None), not_taken=words.listing(counted.refused, most=None),
         sets=tuple(sets), gang=row.gang, groups=groups, resource=resource_of(row) if metadata.get("name") else "",
         waits=() if idle else waits_of(row, read, groups), idle=idle, assumes=assumed_of(row, document),

@@ -25,7 +25,8 @@ Document = Mapping[str, Any]
 class FoundSet(Record):
     """A set of one document: its pod template as it stands there, and how many pods of it a group has.
 
-    `units` is the first of the counts: of a replicated Job its Jobs. `sidecar`: a container that the controller adds.
+    `units` is the first of the counts: of a replicated Job its Jobs. `sidecars`: containers that the controller adds; `is_last`: it
+    makes these pods when all others are Ready.
     """
 
     role: str
@@ -33,7 +34,8 @@ class FoundSet(Record):
     template: Document
     count: int
     units: int = 1
-    sidecar: Document | None = None
+    sidecars: tuple[Document, ...] = ()
+    is_last: bool = False
 
 
 class Composed(Record):
@@ -478,31 +480,70 @@ def _asked(container: Document) -> int:
     return sum(digits(number) or 0 for name, number in amounts.items() if accelerator(str(name)) is not None)
 
 
-# ── what Kueue counts of Ray's ───────────────────────────────────────────────────────────────────────────────────────
-_SUBMITTER: Final = {"containers": [{"name": "ray-job-submitter", "resources": {
-    "requests": {"cpu": "500m", "memory": "200Mi"}, "limits": {"cpu": "1", "memory": "1Gi"}}}]}  # fmt: skip
+# ── what KubeRay adds to Ray's pods, and what Kueue counts of them ───────────────────────────────────────────────────
+_SUBMITTER: Final = {"name": "ray-job-submitter", "resources": {
+    "requests": {"cpu": "500m", "memory": "200Mi"}, "limits": {"cpu": "1", "memory": "1Gi"}}}  # fmt: skip
+"""Source: kuberay at feeaf72f, `ray-operator/controllers/ray/common/job.go` `GetDefaultSubmitterContainer`."""
+
+
+def _ray_job(document: Document) -> Mapping[str, Any]:
+    spec = mapping(document.get("spec"))
+    return mapping(spec.get("jobTemplate", spec))  # a RayCronJob's
 
 
 def _ray_cluster(document: Document) -> Mapping[str, Any]:
-    spec = mapping(document.get("spec"))
-    spec = mapping(spec.get("jobTemplate", spec))  # a RayCronJob's
+    spec = _ray_job(document)
     return mapping(spec.get("rayClusterSpec", spec.get("rayClusterConfig", spec)))
 
 
-def ray_autoscaler(document: Document) -> Document | None:
-    """The container of the autoscaler that KubeRay adds to a head; None where it adds none.
+def ray_head_sidecars(document: Document) -> tuple[Document, ...]:
+    """The containers that KubeRay adds to a head: the autoscaler, and in SidecarMode the one that submits the job.
 
-    Source: kuberay at feeaf72f, `ray-operator/controllers/ray/common/pod.go` `BuildAutoscalerContainer`, `mergeAutoscalerOverrides`.
+    Source: kuberay at feeaf72f, `ray-operator/controllers/ray/common/pod.go` `BuildAutoscalerContainer`, `mergeAutoscalerOverrides`,
+    `ray-operator/controllers/ray/rayjob_controller.go` `constructRayClusterForRayJob`.
     """
     cluster = _ray_cluster(document)
+    submitters = (_SUBMITTER,) if _ray_job(document).get("submissionMode") == "SidecarMode" else ()
     if cluster.get("enableInTreeAutoscaling") is not True:
-        return None
+        return submitters
     resources = mapping(cluster.get("autoscalerOptions")).get("resources")
     amounts = {"cpu": "500m", "memory": "512Mi"}
-    return {
+    autoscaler = {
         "name": "autoscaler",
         "resources": {"limits": amounts, "requests": amounts} if resources is None else resources,
     }
+    return (*submitters, autoscaler)
+
+
+def ray_submitter(job: Document) -> Document | None:
+    """The pod template of a RayJob's submitter where the job gives none, with the image of its head; None without a head.
+
+    Source: kuberay at feeaf72f, `ray-operator/controllers/ray/common/job.go` `GetSubmitterTemplate`.
+    """
+    head = mapping(mapping(mapping(job.get("rayClusterSpec")).get("headGroupSpec")).get("template"))
+    containers = _containers(mapping(head.get("spec")))
+    if not containers:
+        return None
+    submitter = {**_SUBMITTER, "image": containers[0].get("image")}
+    return {"spec": {"containers": [submitter], "restartPolicy": "Never"}}
+
+
+def ray_problem(document: Document) -> str:
+    """Why nothing is submitted of a RayJob, as a sentence without a full stop; "" where it may be.
+
+    Source: kuberay at feeaf72f, `ray-operator/controllers/ray/utils/validation.go` `ValidateRayJobSpec`; kubernetes
+    `pkg/apis/batch/validation/validation.go` `validateJobSpec`: the submitter's Job, which KubeRay creates without another restartPolicy.
+    """
+    job = _ray_job(document)
+    mode, given = job.get("submissionMode") or "K8sJobMode", job.get("submitterPodTemplate")
+    if mode == "SidecarMode" and (given is not None or job.get("submitterConfig") is not None):
+        return "KubeRay refuses a RayJob in SidecarMode with a submitterPodTemplate or a submitterConfig"
+    restarts = mapping(mapping(given).get("spec")).get("restartPolicy")
+    if mode == "K8sJobMode" and given is not None and restarts not in ("OnFailure", "Never"):
+        return (
+            "the API server refuses the Job of its submitterPodTemplate: its restartPolicy has to be OnFailure or Never"
+        )
+    return ""
 
 
 def ray_grows(document: Document) -> bool:
@@ -528,7 +569,7 @@ def ray_workers_at_most(document: Document) -> dict[str, int]:
 
 
 def ray_counted(document: Document) -> Composed:
-    """The pods of a RayCluster or RayJob that Kueue counts beyond its sets, and why these aren't what it counts.
+    """Why Kueue counts other pods of a RayCluster or RayJob than its sets, and why its webhook refuses it.
 
     Source: kueue at ff69552e79ad, `pkg/controller/jobs/raycluster/{common,raycluster_webhook}.go`, `rayjob/{rayjob_controller,
     rayjob_webhook}.go`.
@@ -545,11 +586,6 @@ def ray_counted(document: Document) -> Composed:
         number = _count(group.get("replicas"), -1)
         if not _count(group.get("minReplicas")) <= number <= _count(group.get("maxReplicas"), 2**31):
             why.append("Kueue counts the replicas of a group, of which KubeRay makes another number of pods")
-    mode, has_submitter = spec.get("submissionMode") or "K8sJobMode", "submitterPodTemplate" in spec
     if is_job and not spec.get("shutdownAfterJobFinishes"):
         refused.append(f"{webhook} refuses one that keeps its cluster (shutdownAfterJobFinishes)")
-    if is_job and (mode == "SidecarMode" or (mode != "K8sJobMode" and has_submitter)):
-        why.append(f"what Kueue counts of a submitter in {mode} isn't modelled")
-    submits = is_job and mode == "K8sJobMode" and not has_submitter
-    submitter = FoundSet(role="submitter", path="spec", template={"spec": _SUBMITTER}, count=1)
-    return Composed(sets=(submitter,) if submits else (), untold=tuple(dict.fromkeys(why)), refused=tuple(refused))
+    return Composed(sets=(), untold=tuple(dict.fromkeys(why)), refused=tuple(refused))

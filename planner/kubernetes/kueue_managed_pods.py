@@ -99,6 +99,7 @@ _DEFAULT_SINCE: Final = "0.12"  # `LocalQueueDefaulting`
 FAIR_SINCE: Final = "0.17"  # `FairSharingPreemptWithinNominal`, `FairSharingPrioritizeNonBorrowing`
 _SINCE: Final = {
     "0.10": "a RayJob's submitter is counted", FAIR_SINCE: "fair sharing spares who lives on its own quota",
+    "0.19": "a RayJob's submitter in SidecarMode is counted",
     "0.20": "who would be evicted for two at once is looked for again for the second",
 }  # fmt: skip
 """What is otherwise in earlier versions: kueue's tags v0.9.5 to v0.19.2, `pkg/features/kube_features.go`, `rayjob_controller.go`."""

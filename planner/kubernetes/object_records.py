@@ -573,11 +573,12 @@ class Workload(Record):
 
 
 class PodsAlike(Record):
-    """`count` pods of one template."""
+    """`count` pods of one template; `is_last`: they are made when all others of their object are Ready."""
 
     role: str
     template: Template
     count: int
+    is_last: bool = False
 
 
 class FluxRelease(Record):

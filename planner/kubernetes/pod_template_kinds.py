@@ -82,6 +82,7 @@ class Count(Record):
     `at_most` if these are given.
 
     `floor`: it isn't fewer; `less` is taken off (a group's leader is one of its size). `annotations`: of the pod template, instead of a path; the largest.
+    `only`: one where the text at `path` is this or isn't given, none else.
     """
 
     path: str = ""
@@ -91,6 +92,7 @@ class Count(Record):
     at_most: str = ""
     floor: int = 0
     less: int = 0
+    only: str = ""
 
 
 class PodSet(Record):
@@ -103,8 +105,9 @@ class PodSet(Record):
     template : from there to the template; `is_spec`: that is a PodSpec and no PodTemplateSpec
     fallback : where the template is if it isn't there
     counts : their product is the number of pods (in a group)
-    is_optional : whether `base` is there without a template as well
-    sidecar : the container that the controller adds to each, of a whole document
+    default : the template that the controller takes where `base` has none, of what is at `base`
+    sidecars : the containers that the controller adds to each, of a whole document
+    is_last : whether they are made when all others are Ready
     """
 
     role: str = ""
@@ -113,8 +116,9 @@ class PodSet(Record):
     is_spec: bool = False
     fallback: str = ""
     counts: tuple[Count, ...] = ()
-    is_optional: bool = False
-    sidecar: Callable[[Document], Document | None] | None = None
+    default: Callable[[Document], Document | None] | None = None
+    sidecars: Callable[[Document], tuple[Document, ...]] | None = None
+    is_last: bool = False
 
 
 class Templated(Record):
@@ -142,7 +146,8 @@ class Templated(Record):
     refers : where it names the objects that its own fields are laid over, one after another
     assumes, where : what of its pods isn't counted, as a sentence without a full stop; only of such documents (None: of all)
     composes : what tells its pods where paths and counts don't; `sets` is empty then
-    counted : the pods that Kueue counts beyond its sets, and why it counts others; None: its sets are what it counts
+    counted : why Kueue counts other pods than its sets, and why it refuses it; None: its sets are what it counts
+    problem : why no pod or not all of a document's come, though the API server takes it; "" where they do
     scales : the role that ``kubectl scale`` counts; None where its kind has no such subresource
     """
 
@@ -156,6 +161,7 @@ class Templated(Record):
     scales: str | None = None
     composes: Callable[[Document], Composed] | None = None
     counted: Callable[[Document], Composed] | None = None
+    problem: Callable[[Document], str] | None = None
     also: tuple[tuple[str, str], ...] = ()
     defaults: tuple[tuple[str, str], ...] = ()
     schema: str = ""
@@ -183,7 +189,7 @@ class Placed(Record):
     `resource`: what kubectl calls its kind,
     "" for an object that gets its name when it is created; `waits`: each ``--for`` with which ``kubectl wait`` waits until its pods are there.
     `idle`: why it makes none now; `is_assumed`: that it changes nothing depends on what was applied before.
-    `beside`, `uncounted`: pods that Kueue counts as well, and why it counts others than these; `not_taken`: why its webhook refuses it.
+    `uncounted`: why Kueue counts other pods than these; `not_taken`: why its webhook refuses it.
     `never`: why what it asks for never comes, as a sentence without a full stop, "" where it may.
     `exclusive`: the node label of whose values each group has one for itself, "" where it shares them (LeaderWorkerSet).
     `old`: the pods of the same object that the new ones take the place of; `leaving`: the uids of those that go first;
@@ -197,7 +203,6 @@ class Placed(Record):
     waits: tuple[str, ...] = ()
     idle: Idle = Idle.NO
     is_assumed: bool = False
-    beside: tuple[PodsAlike, ...] = ()
     uncounted: str = ""
     not_taken: str = ""
     old: tuple[PodsAlike, ...] = ()
@@ -222,6 +227,11 @@ class Placed(Record):
     @property
     def pods(self) -> int:
         return 0 if self.idle else self.groups * self.group_size
+
+    @property
+    def pods_at_once(self) -> int:
+        """Those that are made at once. A gang has no others: kuberay `batchscheduler/volcano/volcano_scheduler.go` `handleRayJob`."""
+        return self.groups * sum(alike.count for alike in self.sets if not alike.is_last)
 
     @property
     def gpus(self) -> int:
@@ -326,7 +336,7 @@ def found_sets(row: Templated, document: Document, *, with_none: bool = False) -
                 pod_sets.append(
                     FoundSet(
                         role="-".join(filter(None, (pod_set.role, name))), path=full, template=template, count=count, units=next(iter(counts), 1),
-                        sidecar=pod_set.sidecar(document) if pod_set.sidecar is not None else None,
+                        sidecars=pod_set.sidecars(document) if pod_set.sidecars is not None else (), is_last=pod_set.is_last,
                     )
                 )  # fmt: skip
     return pod_sets
@@ -375,7 +385,7 @@ def untold_places(row: Templated, document: Document, known_lists: frozenset[int
             places += [
                 f"{path}.{count.path}"
                 for count in set_row.counts
-                if count.path and not _is_number(at(base, count.path))
+                if count.path and not count.only and not _is_number(at(base, count.path))
             ]
             places += [
                 f"{path}[{name}]"
@@ -386,7 +396,8 @@ def untold_places(row: Templated, document: Document, known_lists: frozenset[int
         path or pod_set.template
         for pod_set in row.sets
         for _, path, base in _places(document, pod_set.base)
-        if _template(base, pod_set)[1] is None and not (pod_set.is_optional and at(base, pod_set.template) is None)
+        if _template(base, pod_set)[1] is None
+        and not (pod_set.default is not None and at(base, pod_set.template) is None)
     ]
     # A set without a template is named once, not again for each field below it.
     told_of = [place for place in places if not any(place.startswith(f"{where}.") for where in without)]
@@ -460,6 +471,8 @@ def _template(base: Document, pod_set: PodSet) -> tuple[str, Document | None]:
         spec = value if pod_set.is_spec else value.get("spec")
         if isinstance(spec, Mapping) and isinstance(spec.get("containers"), list):
             return path, {"spec": spec} if pod_set.is_spec else value
+    if pod_set.default is not None and at(base, pod_set.template) is None:
+        return pod_set.template, pod_set.default(base)
     return "", None
 
 
@@ -478,6 +491,8 @@ def _unread_numbers(count: Count, template: Document | None) -> list[str]:
 
 
 def _counted(count: Count, base: Document) -> int:
+    if count.only:
+        return int((at(base, count.path) or count.only) == count.only)
     value = number_in(at(base, count.path))
     number = count.default if value is None else value
     least = number_in(at(base, count.at_least)) if count.at_least else None

@@ -19,7 +19,9 @@ from planner.scheduling.cluster import Cluster
 def preemption_findings(run: Run, revisions: Sequence[Revision]) -> tuple[str, ...]:
     """Pods preempted on the way. A gang of which none starts preempts no pod: its scheduler doesn't begin."""
     refused = any(
-        revision.placed is not None and revision.placed.gang is Gang.WHOLE and not run.done[revision.after.key]
+        revision.placed is not None
+        and revision.placed.gang is Gang.WHOLE
+        and sum(pod.is_bound for pod in run.pods[revision.after.key]) < revision.placed.pods_at_once
         for revision in revisions
     )
     return () if refused else tuple(f"{pod.namespace}/{pod.name}" for pod in run.preempted)

@@ -306,7 +306,7 @@ def _sets(snapshot: Snapshot, revision: Revision) -> tuple[QueuedSet, ...]:
                 name=each.role or f"set-{number}", count=each.count, spec=counted(each.template.spec),
                 least=int(least) if least.isdecimal() else None,
             ))
-            for number, each in enumerate((*revision.placed.sets, *revision.placed.beside))
+            for number, each in enumerate(revision.placed.sets)
         )  # fmt: skip
     if after.groups is not None and after.worker_template is not None:
         templates = {"leader": (1, after.template), "worker": (after.groups.size - 1, after.worker_template)}

@@ -193,9 +193,9 @@ def placed_words(run: Run, revision: Revision) -> str:
     bound = sum(pod.is_bound for pod in run.pods[revision.after.key])
     if bound == pods_wanted:
         return f"all its {pods_wanted} pods are placed" if pods_wanted > 1 else "its pod is placed"
-    if revision.placed.gang is Gang.WHOLE:
+    if revision.placed.gang is Gang.WHOLE and bound < (together := revision.placed.pods_at_once):
         words = f"; {bound} of them would find a node" if bound else ""
-        return f"its {pods_wanted} pods are placed all or nothing, so none is{words}"
+        return f"its {together} pods are placed all or nothing, so none is{words}"
     if revision.placed.gang is Gang.GROUP:
         whole, label = controller.whole_groups(run.simulation), revision.placed.exclusive
         domains = {node.labels[label] for node in run.simulation.cluster.nodes if label in node.labels}
@@ -204,7 +204,7 @@ def placed_words(run: Run, revision: Revision) -> str:
     if pods_wanted == 1:
         return "its pod isn't placed"
     waits = f"{_held_by_placed(run, revision)} and wait for the others" if bound else ""
-    return f"{bound} of its {pods_wanted} pods are placed{waits if revision.placed.gang is Gang.APART else ''}"
+    return f"{bound} of its {pods_wanted} pods are placed{waits if revision.placed.gang in (Gang.APART, Gang.WHOLE) else ''}"
 
 
 def _held_by_placed(run: Run, revision: Revision) -> str:

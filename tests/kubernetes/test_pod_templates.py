@@ -274,7 +274,7 @@ def bare(row: Templated) -> dict[str, Any]:
         "metadata": {"name": "x"},
     }
     for one in row.sets:
-        if not one.is_optional:
+        if one.default is None:
             template = json.loads(json.dumps(TEMPLATE["spec"] if one.is_spec else TEMPLATE))
             put(document, f"{one.base}.{one.template}".lstrip("."), template)
     if row.kind == "JobSet":

@@ -131,7 +131,13 @@ MPI: Final = {"Launcher": {"template": {"spec": GPU}}, "Worker": {"replicas": 4,
 WORK_TOGETHER: Final = {
     "PyTorchJob": job(4),
     "MPIJob": named("MPIJob", "train", "ml", "kubeflow.org/v2beta1", spec={"mpiReplicaSpecs": MPI}),
-    "RayJob": named("RayJob", "train", "ml", "ray.io/v1", spec={"entrypoint": "run", "rayClusterSpec": RAY_JOB}),
+    "RayJob": named(
+        "RayJob",
+        "train",
+        "ml",
+        "ray.io/v1",
+        spec={"entrypoint": "run", "submissionMode": "HTTPMode", "rayClusterSpec": RAY_JOB},
+    ),
 }
 
 

@@ -58,6 +58,9 @@ def ray(kind: str = "RayCluster", *, replicas: int | None = 2, gpus: int = 4, **
     }  # fmt: skip
 
 
+SUBMITTER: Final = {"spec": {**pod_spec(), "restartPolicy": "Never"}}
+
+
 @pytest.mark.parametrize(
     ("given", "gpus", "cpu", "verdict", "reason"),
     [
@@ -68,8 +71,11 @@ def ray(kind: str = "RayCluster", *, replicas: int | None = 2, gpus: int = 4, **
         (ray("RayJob"), "8", "3500m", Verdict.COMPLETES, Reason.NONE),
         (ray("RayJob"), "8", "3", Verdict.STUCK, Reason.QUEUE),  # who submits it asks for half a core
         (ray("RayJob", submissionMode="HTTPMode"), "8", "3", Verdict.COMPLETES, Reason.NONE),
-        (ray("RayJob", submitterPodTemplate={"spec": pod_spec()}), "8", "4", Verdict.COMPLETES, Reason.NONE),
-        (ray("RayJob", submitterPodTemplate={"spec": pod_spec()}), "8", "3500m", Verdict.STUCK, Reason.QUEUE),
+        (ray("RayJob", submissionMode="HTTPMode", submitterPodTemplate=SUBMITTER), "8", "3", Verdict.COMPLETES, Reason.NONE),
+        (ray("RayJob", submissionMode="SidecarMode"), "8", "3500m", Verdict.COMPLETES, Reason.NONE),
+        (ray("RayJob", submissionMode="SidecarMode"), "8", "3", Verdict.STUCK, Reason.QUEUE),  # in the head
+        (ray("RayJob", submitterPodTemplate=SUBMITTER), "8", "4", Verdict.COMPLETES, Reason.NONE),
+        (ray("RayJob", submitterPodTemplate=SUBMITTER), "8", "3500m", Verdict.STUCK, Reason.QUEUE),
     ],
 )  # fmt: skip
 def test_rays_quota_is_its_heads_and_its_groups(
@@ -90,6 +96,10 @@ def test_what_kueue_admits_is_placed_all_or_nothing() -> None:
     assert (found.verdict, found.reason) == (Verdict.STUCK, Reason.INSUFFICIENT_RESOURCE)
     assert "its 5 pods are placed all or nothing, so none is; 3 of them would find a node" in str(found.sentence)
     assert found.preempted == ()
+    small = node("n0", 8)
+    small["status"]["allocatable"]["cpu"] = "3"
+    found = asked(cluster("32", "100", small, nodes=0), ray("RayJob"))  # its submitter comes when the others are Ready
+    assert "; 3 of its 4 pods are placed, hold 8 GPUs and wait for the others" in str(found.sentence)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +108,6 @@ def test_what_kueue_admits_is_placed_all_or_nothing() -> None:
         (ray(replicas=None), "KubeRay makes another number of pods"),  # Kueue takes 1, KubeRay the group's least
         (ray(replicas=5), "KubeRay makes another number of pods"),
         (ray(gcsFaultToleranceOptions={"redisAddress": "r"}), "cleaning up Ray's Redis"),
-        (ray("RayJob", submissionMode="SidecarMode"), "SidecarMode"),
     ],
 )
 def test_what_kueue_counts_otherwise_is_not_known(given: Object, said: str) -> None:

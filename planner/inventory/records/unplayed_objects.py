@@ -94,18 +94,21 @@ def read_before(shared: Shared, document: Mapping[str, Any]) -> model.Unplayed:
 def read_set(shared: Shared, pod_set: FoundSet) -> model.Template:
     """The template of a set as it stands in a document; errors are `msgspec`'s."""
     whole = dict(pod_set.template)
-    if pod_set.sidecar is not None:
+    if pod_set.sidecars:
         spec = whole["spec"]
-        whole["spec"] = {**spec, "containers": [*spec["containers"], pod_set.sidecar]}
+        whole["spec"] = {**spec, "containers": [*spec["containers"], *pod_set.sidecars]}
     return read_template(shared, typed_json.convert(whole, api_types.PodTemplate), whole, has_manifest=False)
+
+
+def read_pods(shared: Shared, pod_set: FoundSet, groups: int = 1) -> model.PodsAlike:
+    """The pods of a set in so many groups; errors are `msgspec`'s."""
+    template, count = read_set(shared, pod_set), groups * pod_set.count
+    return model.PodsAlike(role=pod_set.role, template=template, count=count, is_last=pod_set.is_last)
 
 
 def _pods(shared: Shared, row: Templated, document: Mapping[str, Any]) -> tuple[model.PodsAlike, ...]:
     groups = group_count(row, document)
-    return tuple(
-        model.PodsAlike(role=found_set.role, template=read_set(shared, found_set), count=groups * found_set.count)
-        for found_set in found_sets(row, document)
-    )
+    return tuple(read_pods(shared, found_set, groups) for found_set in found_sets(row, document))
 
 
 def _owner(shared: Shared, metadata: Mapping[str, Any]) -> model.Owner | None:

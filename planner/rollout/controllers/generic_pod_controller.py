@@ -1,7 +1,7 @@
 """Controller for pods of kinds without one here: creates them, and keeps them pending until placed.
 
 All pods are made at once, as the controllers of batch and serving kinds do; a group of a gang when the one before it has
-its nodes, as a scheduler of gangs would hand the room out.
+its nodes, as a scheduler of gangs would hand the room out; and a RayJob's submitter when its cluster is Ready.
 """
 
 from __future__ import annotations
@@ -58,7 +58,11 @@ class PlacedController(RolloutController):
             return False
         # A sync makes at most `_BURST` pods: the scheduler tries the first before the last are made.
         first = number = len(self.all_pods(simulation))
-        while self._to_make and number < first + _BURST and self._make(simulation, self._to_make[0], number):
+        while self._to_make and number < first + _BURST:
+            # kuberay `rayjob_controller.go` `Reconcile`: no submitter before RayCluster.Status.State is ready
+            is_early = self._to_make[0].is_last and not all(pod.is_ready for pod in self.all_pods(simulation))
+            if is_early or not self._make(simulation, self._to_make[0], number):
+                break
             self._to_make.popleft()
             number += 1
         return number > first
