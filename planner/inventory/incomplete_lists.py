@@ -21,7 +21,7 @@ from typing import Any
 from planner.ground import words
 from planner.ground.records import replace
 from planner.inventory.namespace_redaction import IN_NAMESPACES
-from planner.kubernetes.object_records import FrozenMap, Pod, Presence, ReplicaSet, Snapshot, Workload
+from planner.kubernetes.object_records import FrozenMap, Pod, Presence, ReplicaSet, Snapshot, Unplayed, Workload
 from planner.kubernetes.workload_kinds import NODE, POD, REPLICA_SET, ROLLING, is_namesake
 
 SYSTEM = "kube-system"  # kubeadm and the clouds keep pods there (EKS Auto Mode and OpenShift may not, which have others of their own)
@@ -109,7 +109,7 @@ def _told_by_objects(snapshot: Snapshot, spaces: Collection[str] | None, tally: 
         if spaces is not None and _is_of_one_namespace(snapshot, spaces):
             yield POD.name, "it has those of one namespace, and the cluster has others"
         direct = (workload for workload in snapshot.every_workload if not workload.traits.part)
-        owners: list[Workload | ReplicaSet] = [*snapshot.replica_sets, *direct]
+        owners: list[Workload | ReplicaSet | Unplayed] = [*snapshot.replica_sets, *direct, *snapshot.unplayed]
         yield from _uncounted(POD.name, owners, tally.there, tally.ready)
     if REPLICA_SET.name in is_listed:
         pod_counts, ready = Counter[str](), Counter[str]()
@@ -170,7 +170,7 @@ def _owners(snapshot: Snapshot, tally: PodTally, is_listed: set[str]) -> Iterato
 
 
 def _uncounted(
-    kind: str, owners: Iterable[Workload | ReplicaSet], pod_counts: Counter[str], ready: Counter[str]
+    kind: str, owners: Iterable[Workload | ReplicaSet | Unplayed], pod_counts: Counter[str], ready: Counter[str]
 ) -> Iterator[tuple[str, str]]:
     """Controllers that count more of what they own than is there, Ready ones too; by owner's key, how many are and are Ready.
 

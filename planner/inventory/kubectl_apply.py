@@ -32,7 +32,7 @@ from planner.inventory.finding_texts import GROWS_TO, finding
 from planner.inventory.generated_deployments import lacks_applied, through
 from planner.inventory.indirect_pod_effects import Unsure, raised_autoscalers, side_effects
 from planner.inventory.manifest_comparison import Sameness, compare_objects, is_same_pod, is_same_set
-from planner.inventory.operator_updates import NOT_RECORDED, ChangeCourse, course
+from planner.inventory.operator_updates import NOT_RECORDED, ChangeCourse, course, unchanged_course
 from planner.inventory.pod_template_validation import amount_problems
 from planner.inventory.records.read_context import Shared
 from planner.inventory.records.unplayed_objects import read_before, read_pods, read_set, read_unplayed
@@ -737,7 +737,12 @@ def _known_of(
     given_object = read_unplayed(Shared(), document)
     sameness = compare_objects(given_object, live_object, row)
     if sameness is not Sameness.DIFFERENT:
-        return sameness
+        stays = (
+            unchanged_course(snapshot, live_object, row.updates)
+            if row is not None and row.updates is not None
+            else None
+        )
+        return stays if stays is not None and stays.lacked else sameness
     changed = (
         course(snapshot, given_object, live_object, row, sets, _without_added(document, live_object, row))
         if row is not None
@@ -846,7 +851,7 @@ def _of_course(changed: ChangeCourse, row: Templated, metadata: Object, schedule
     waits = row.waits if "{role}" not in row.waits and not row.waits.endswith("=") else ""
     placed = Placed(
         sets=changed.sets, gang=row.gang, resource=resource_of(row) if waits else "", waits=(waits,) if waits else (),
-        idle=changed.idle, old=changed.old, leaving=changed.leaving, rules=changed.updates.project, scheduler=scheduler,
+        idle=changed.idle, old=changed.old, leaving=changed.leaving, lacked=changed.lacked, rules=changed.updates.project, scheduler=scheduler,
         course="" if changed.ignored else changed.words(row.kind), never=changed.ignored,
     )  # fmt: skip
     return _placed_as(row.kind, str(metadata["namespace"]), metadata, placed, placed.pods)

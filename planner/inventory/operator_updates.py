@@ -6,15 +6,16 @@ answered: an object midway in a change of before, or one that loses pods, isn't 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 from planner.ground.records import Record, replace
-from planner.ground.words import with_article
+from planner.ground.words import count, with_article
 from planner.inventory.redacted_value_digests import leaves_of
 from planner.kubernetes.object_records import PodsAlike, Snapshot, Unplayed
 from planner.kubernetes.operator_update_rules import UpdateEffect, Updates
-from planner.kubernetes.owners import held_below, uids_below
+from planner.kubernetes.owners import held_below, lacked_pods, uids_below
 from planner.kubernetes.pod_template_kinds import Idle, Templated
 
 NOT_RECORDED: Final = "by-rules"
@@ -23,7 +24,8 @@ NOT_RECORDED: Final = "by-rules"
 
 class ChangeCourse(Record):
     """What is to be placed for a change: `sets`, pod by pod or as its kind has it. `old`: the pods that give them their place, `leaving`: the uids of
-    those that go before. `idle`: none of its pods moves. `refused`: the change is, and why, as a sentence without a full stop. `ignored`:
+    those that go before; `lacked`: how many of them were missing before, and are made anew whether it changes or not.
+    `idle`: none of its pods moves. `refused`: the change is, and why, as a sentence without a full stop. `ignored`:
     nothing comes of it, ever, and why."""
 
     way: UpdateEffect
@@ -31,12 +33,16 @@ class ChangeCourse(Record):
     sets: tuple[PodsAlike, ...] = ()
     old: tuple[PodsAlike, ...] = ()
     leaving: frozenset[str] = frozenset()
+    lacked: int = 0
     idle: Idle = Idle.NO
     refused: str = ""
     ignored: str = ""
 
     def words(self, kind: str) -> str:
         """The project of the rules, for a finding."""
+        if self.lacked:
+            pods = count(self.lacked, "pod of it is", "pods of it are")
+            return f"by the rules of {self.updates.project}, not recorded: {pods} missing, and its controller makes them anew"
         return f"by the rules of {self.updates.project}, not recorded: {with_article(kind)} that changes {self.way}"
 
 
@@ -74,7 +80,7 @@ def course(
     more = _more(given_object.pods, live_object.pods)
     # The same template and numbers: applying it changes no pod.
     if is_same and more == {}:
-        return ChangeCourse(way=way, updates=updates, sets=tuple(sets), idle=Idle.THERE)
+        return unchanged_course(snapshot, live_object, updates, sets)
     old = live_object.pods
     below = uids_below(snapshot, live_object.key)
     if way is UpdateEffect.NEXT:
@@ -106,6 +112,16 @@ def course(
     return _grown(snapshot, live_object, way, updates, sets, more)
 
 
+def unchanged_course(
+    snapshot: Snapshot, live_object: Unplayed, updates: Updates, sets: Sequence[PodsAlike] = ()
+) -> ChangeCourse:
+    """What comes of an object that isn't changed: `sets` are there, or those that are missing of them are made anew."""
+    lacked = lacked_pods(snapshot).get(live_object.key, ())
+    idle, way = (Idle.NO if lacked else Idle.THERE), updates.way_of(live_object.way)
+    number = sum(alike.count for alike in lacked)
+    return ChangeCourse(way=way, updates=updates, sets=lacked or tuple(sets), idle=idle, lacked=number)
+
+
 def _grown(
     snapshot: Snapshot,
     live_object: Unplayed,
@@ -117,13 +133,16 @@ def _grown(
     """The pods that come to those that stay."""
     if more is None:
         return None
-    if not more or updates.has_fixed_number:
-        return ChangeCourse(way=way, updates=updates, sets=tuple(sets), idle=Idle.THERE)
+    stays = unchanged_course(snapshot, live_object, updates, sets)
+    if updates.has_fixed_number or not (more or stays.lacked):
+        return stays
     held_pods = held_below(snapshot).get(live_object.key)
-    if held_pods is None or not held_pods.pods:
+    if not stays.lacked and (held_pods is None or not held_pods.pods):
         return None  # it may have finished, or wait to be let in
-    added = tuple(replace(alike, count=more[alike.role]) for alike in sets if more.get(alike.role))
-    return ChangeCourse(way=way, updates=updates, sets=added)
+    number = Counter(more)  # those that are missing are made of the new template, too
+    number.update({alike.role: alike.count for alike in stays.sets} if stays.lacked else {})
+    added = tuple(replace(alike, count=number[alike.role]) for alike in sets if number[alike.role])
+    return ChangeCourse(way=way, updates=updates, sets=added, lacked=stays.lacked)
 
 
 def _is_same(manifest_object: Unplayed, live_object: Unplayed, *, is_fixed: bool = False) -> bool:

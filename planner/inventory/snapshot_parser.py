@@ -277,7 +277,10 @@ def read_unplayed_object(
         return None
     pod_sets = [(pod.role, pod.count, pod.template.labels, pod.template.spec) for pod in record.pods]
     generation = (document.get("metadata") or {}).get("generation")  # another for each change of what isn't kept
-    digest_text = f"{record.api_group} {record.key} {record.uid} {generation} {record.is_suspended} {pod_sets}"
+    counted = record.status_replicas, record.ready_replicas
+    digest_text = (
+        f"{record.api_group} {record.key} {record.uid} {generation} {record.is_suspended} {pod_sets} {counted}"
+    )
     return record, api_types.digest(digest_text.encode())
 
 

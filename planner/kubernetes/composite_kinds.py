@@ -528,6 +528,26 @@ def ray_submitter(job: Document) -> Document | None:
     return {"spec": {"containers": [submitter], "restartPolicy": "Never"}}
 
 
+def ray_role(labels: Mapping[str, str]) -> str:
+    """Of which set a pod of a RayCluster is, by the labels with which KubeRay looks for it; "" where they don't say.
+
+    Source: kuberay at feeaf72f, `ray-operator/controllers/ray/common/pod.go` `labelPod`.
+    """
+    group = labels.get("ray.io/group", "")
+    return "head" if labels.get("ray.io/node-type") == "head" else f"worker-{group}" if group else ""
+
+
+def ray_status(document: Document) -> tuple[int, int]:
+    """How many pods of a RayCluster its status counts, and how many of these are Ready.
+
+    Source: kuberay at feeaf72f, `ray-operator/controllers/ray/raycluster_controller.go` `calculateStatus`, `updateHeadInfo`.
+    """
+    status = mapping(document.get("status"))
+    conditions = {condition.get("type"): condition.get("status") for condition in _mappings(status.get("conditions"))}
+    heads, ready = bool(mapping(status.get("head")).get("podName")), conditions.get("HeadPodReady") == "True"
+    return _count(status.get("availableWorkerReplicas")) + heads, _count(status.get("readyWorkerReplicas")) + ready
+
+
 def ray_problem(document: Document) -> str:
     """Why nothing is submitted of a RayJob, as a sentence without a full stop; "" where it may be.
 

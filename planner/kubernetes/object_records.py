@@ -614,7 +614,8 @@ class Unplayed(Record):
     Attributes
     ----------
     api_group : of its kind; "" is the core group
-    pods : of its own fields, where its kind is in the table; `is_told`: those are all of its pods
+    pods : of its own fields, where its kind is in the table; `is_told`: those are all of its pods, and it isn't being deleted
+    status_replicas, ready_replicas : pods that its status counts, and Ready ones, where its kind's row tells
     said, said_of_itself, applied : digests of the values of all but its metadata, of its labels and annotations, and of what
         ``kubectl apply`` noted (`planner.inventory.redacted_value_digests.leaves`), comparable within one process; "" of nothing
     runtime : of one that gives others' pods their template: what is kept of it (`planner.inventory.referenced_pod_templates`)
@@ -648,6 +649,8 @@ class Unplayed(Record):
     applied_of_pods: str = ""
     runtime: str = ""
     release: FluxRelease | None = None
+    status_replicas: int = 0
+    ready_replicas: int = 0
 
     @property
     def key(self) -> str:

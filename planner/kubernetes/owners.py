@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 
-from planner.ground.records import Record
+from planner.ground.records import Record, replace
 from planner.kubernetes.accelerator_units import GPUS, Nouns, units_of
 from planner.kubernetes.derived import once_a_snapshot
-from planner.kubernetes.object_records import Owner, Pod, Snapshot
+from planner.kubernetes.object_records import Owner, Pod, PodsAlike, Snapshot
 from planner.kubernetes.pod_template_kinds import TEMPLATED
 from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.kubernetes.workload_kinds import NODE, PARTS, POD, WORKLOADS, is_namesake, kind_called, kind_in
@@ -132,6 +132,37 @@ def uids_below(snapshot: Snapshot, key: str) -> frozenset[str]:
     owners = owners_of(snapshot)
     alive = (pod for pod in snapshot.pods if not pod.is_terminal)
     return frozenset(pod.uid for pod in alive if any(owner_key == key for owner_key, _ in owner_chain(pod, owners)))
+
+
+@once_a_snapshot
+def lacked_pods(snapshot: Snapshot) -> Mapping[str, tuple[PodsAlike, ...]]:
+    """Key of an object → its pods that aren't there and that its controller makes anew, by set; not of those with a pod that is
+    of none of its sets. Of what owns such an object, the same: its pods are made through it.
+
+    Source: kuberay at feeaf72f, `ray-operator/controllers/ray/raycluster_controller.go` `reconcilePods`, `shouldDeletePod` (a pod that
+    has ended is deleted, and another made).
+    """
+    role_of = {(row.kind, row.group): row.role_of for row in TEMPLATED if row.role_of is not None}
+    objects = {
+        each.key: (each, role_of[each.kind, each.api_group])
+        for each in snapshot.unplayed
+        if (each.kind, each.api_group) in role_of and each.is_told and not each.is_suspended
+    }
+    roles = {key: Counter[str]() for key in objects}
+    for pod in snapshot.pods if objects else ():
+        key = pod.owner.key(pod.namespace) if pod.owner is not None and not pod.is_terminal else ""
+        if key in objects:
+            roles[key][objects[key][1](pod.labels)] += 1
+    lacked = defaultdict[str, tuple[PodsAlike, ...]](tuple)
+    for key, (each, _) in objects.items():
+        lacks = [(alike, alike.count - roles[key].pop(alike.role, 0)) for alike in each.pods]
+        if roles[key]:
+            continue  # a pod of none of its sets may be one of them: labels that weren't kept, or that are hidden
+        missing = tuple(replace(alike, count=number) for alike, number in lacks if number > 0)
+        owner_keys = [each.owner.key(each.namespace)] if each.owner is not None else []
+        for owner_key in (key, *owner_keys):
+            lacked[owner_key] += missing
+    return dict(lacked)
 
 
 class Unjudged(Record):

@@ -147,6 +147,8 @@ class Templated(Record):
     assumes, where : what of its pods isn't counted, as a sentence without a full stop; only of such documents (None: of all)
     composes : what tells its pods where paths and counts don't; `sets` is empty then
     counted : why Kueue counts other pods than its sets, and why it refuses it; None: its sets are what it counts
+    role_of : of which set a pod is, by its labels; of a kind whose controller makes each pod anew that is missing, None of others
+    status : how many pods an object's status counts, and how many Ready ones
     problem : why no pod or not all of a document's come, though the API server takes it; "" where they do
     scales : the role that ``kubectl scale`` counts; None where its kind has no such subresource
     """
@@ -162,6 +164,8 @@ class Templated(Record):
     composes: Callable[[Document], Composed] | None = None
     counted: Callable[[Document], Composed] | None = None
     problem: Callable[[Document], str] | None = None
+    role_of: Callable[[Labels], str] | None = None
+    status: Callable[[Document], tuple[int, int]] | None = None
     also: tuple[tuple[str, str], ...] = ()
     defaults: tuple[tuple[str, str], ...] = ()
     schema: str = ""
@@ -193,6 +197,7 @@ class Placed(Record):
     `never`: why what it asks for never comes, as a sentence without a full stop, "" where it may.
     `exclusive`: the node label of whose values each group has one for itself, "" where it shares them (LeaderWorkerSet).
     `old`: the pods of the same object that the new ones take the place of; `leaving`: the uids of those that go first;
+    `lacked`: how many of its pods were missing before, and come whether it changes or not;
     `scheduler`: who places its pods, "" whom they name; `assumes`: what of its pods isn't counted, `gpus_at_most`: that they may come to ask for by it; `rules`, `course`: of one that is there, by whose rules it changes, and how, as a sentence without a full stop.
     """
 
@@ -207,6 +212,7 @@ class Placed(Record):
     not_taken: str = ""
     old: tuple[PodsAlike, ...] = ()
     leaving: frozenset[str] = frozenset()
+    lacked: int = 0
     scheduler: str = ""
     assumes: str = ""
     gpus_at_most: int = 0
@@ -218,7 +224,8 @@ class Placed(Record):
     @property
     def is_unchanged(self) -> bool:
         """Whether nothing of it changes; not so of what is asked for and never comes."""
-        return self.idle is Idle.THERE and not self.never
+        is_there = self.idle is Idle.THERE or (not self.idle and self.pods == self.lacked > 0)
+        return is_there and not self.never
 
     @property
     def group_size(self) -> int:

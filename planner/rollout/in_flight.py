@@ -64,6 +64,7 @@ class InFlight(Record, eq=False):
     is_untold : the snapshot doesn't hold its ReplicaSets, so not known where it is going: it isn't played
     is_refused : the API server refuses its pods, and nothing that is modelled says why (a webhook, a policy): it isn't
         played either
+    maker : the key of the object that makes it, where that isn't played
     is_held_up : it only lacks pods, and the API server refuses them (a quota) until something of its namespace goes
     """
 
@@ -75,6 +76,7 @@ class InFlight(Record, eq=False):
     is_untold: bool = False
     is_refused: bool = False
     is_held_up: bool = False
+    maker: str = ""
 
     @property
     def is_played(self) -> bool:

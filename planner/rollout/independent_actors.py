@@ -34,7 +34,7 @@ from planner.kubernetes.object_records import (
     Workload,
 )
 from planner.kubernetes.operator_update_rules import UpdateEffect
-from planner.kubernetes.owners import workload_keys
+from planner.kubernetes.owners import lacked_pods, workload_keys
 from planner.kubernetes.pod_template_kinds import templated
 from planner.kubernetes.selectors import node_affinity_matches, tolerates_taints
 from planner.kubernetes.unplayed_kinds import LISTED
@@ -99,12 +99,15 @@ def _find(cluster: Cluster) -> Iterator[Coming]:
     snapshot = cluster.snapshot
     for record in snapshot.unplayed:
         row = templated(record.kind, f"{record.api_group}/" if record.api_group else "")
-        if row is None or row.waits or record.is_suspended:
+        if row is None or record.is_suspended:
             continue
-        for part in record.pods:  # its own controller may start these pods at any time
-            yield _pods(
-                f"{record.key} may begin", record.kind, record.namespace, record.name, part.template, part.count
-            )
+        # A schedule's controller may start its pods at any time; another makes those that are missing.
+        parts = lacked_pods(snapshot).get(record.key, ()) if row.waits else record.pods
+        does = f"{record.key} may {'make pods anew' if row.waits else 'begin'}"
+        for part in parts if not row.waits or row.role_of is not None else ():
+            name = "-".join(filter(None, (record.name, part.role)))
+            coming = _pods(does, record.kind, record.namespace, name, part.template, part.count)
+            yield replace(coming, pods=replace(coming.pods, maker=record.key)) if row.waits else coming
     for job in snapshot.every_workload:
         if job.traits.is_batch and not (job.is_finished or job.is_paused or job.is_deleting):
             own = (snapshot.pods[i] for i in pods_by_owner(cluster).get(job.uid, ()))

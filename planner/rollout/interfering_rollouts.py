@@ -150,7 +150,7 @@ def _beside(cluster: Cluster, same_workloads: tuple[Same[Workload], ...], bound:
     others = cluster.remember(_look, bound)
     remaining_flights = np.ones(len(others.flying), dtype=np.bool_)
     for number in (number for workload in changed for number in others.within.get(workload.namespace, ())):
-        remaining_flights[number] = others.flying[number].key not in keys
+        remaining_flights[number] = keys.isdisjoint((others.flying[number].key, others.flying[number].maker))
     if not remaining_flights.any():
         return ()
     met = _met(cluster, others, changed) & remaining_flights
@@ -171,7 +171,11 @@ def reach_of_all(cluster: Cluster, flights: Sequence[InFlight]) -> BoolArray:
 def all_in_flight(cluster: Cluster, changed: Sequence[Workload], bound: Bound | None = None) -> tuple[InFlight, ...]:
     """Every workload in flight, met or not."""
     keys = {workload.key for workload in changed}
-    return tuple(flight for flight in at_bound(cluster, bound) if flight.is_played and flight.key not in keys)
+    return tuple(
+        flight
+        for flight in at_bound(cluster, bound)
+        if flight.is_played and keys.isdisjoint((flight.key, flight.maker))
+    )
 
 
 def evictions_met(cluster: Cluster, changed: Sequence[Workload]) -> list[Happening]:

@@ -44,9 +44,10 @@ def read_unplayed(shared: Shared, document: Mapping[str, Any]) -> model.Unplayed
     row = templated(kind, api_version)
     pods = _pods(shared, row, document) if row is not None else ()
     is_told, is_suspended = (
-        row is not None and not unmodelled_requests(row, document),
+        row is not None and not metadata.get("deletionTimestamp") and not unmodelled_requests(row, document),
         row is not None and is_idle(row, document),
     )
+    counted, ready = row.status(document) if row is not None and row.status is not None else (0, 0)
     annotations = metadata.get("annotations")
     notes = dict(annotations) if isinstance(annotations, Mapping) else {}
     # The annotation repeats the object: taken out of the notes, or each apply would look like a change of them.
@@ -77,6 +78,8 @@ def read_unplayed(shared: Shared, document: Mapping[str, Any]) -> model.Unplayed
         paths_of_pods=leaves(_marked(pod_fields)),
         applied_of_pods=leaves(_marked(applied)),
         concurrency=shared.text(one_at_a_time),
+        status_replicas=counted,
+        ready_replicas=ready,
     )
 
 
