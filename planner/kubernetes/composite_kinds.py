@@ -543,9 +543,11 @@ def ray_status(document: Document) -> tuple[int, int]:
     Source: kuberay at feeaf72f, `ray-operator/controllers/ray/raycluster_controller.go` `calculateStatus`, `updateHeadInfo`.
     """
     status = mapping(document.get("status"))
-    conditions = {condition.get("type"): condition.get("status") for condition in _mappings(status.get("conditions"))}
-    heads, ready = bool(mapping(status.get("head")).get("podName")), conditions.get("HeadPodReady") == "True"
-    return _count(status.get("availableWorkerReplicas")) + heads, _count(status.get("readyWorkerReplicas")) + ready
+    said = [(condition.get("type"), condition.get("status")) for condition in _mappings(status.get("conditions"))]
+    heads, ready_heads = bool(mapping(status.get("head")).get("podName")), ("HeadPodReady", "True") in said
+    return _count(status.get("availableWorkerReplicas")) + heads, _count(
+        status.get("readyWorkerReplicas")
+    ) + ready_heads
 
 
 def ray_problem(document: Document) -> str:

@@ -265,6 +265,7 @@ def manager(version: str) -> Object:
         ("0.19", "of 0.19 (who would be evicted for two at once is looked for again for the second since 0.20)"),
         ("0.16", "fair sharing spares who lives on its own quota since 0.17"),
         ("0.9", "a RayJob's submitter is counted since 0.10"),
+        ("0.18", "a RayJob's submitter in SidecarMode is counted since 0.19"),
         ("0.21", "of 0.21, newer than these rules"),
     ],
 )
