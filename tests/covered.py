@@ -17,6 +17,12 @@ from typing import Final
 from tests.architecture.tree import ROOT
 
 FOLDER: Final = ROOT / ".trust" / "coverage"
+DISTURBED: Final = (
+    "tests/cli/test_faults.py::test_a_disk_that_is_full_loses_nothing_that_was_stored",  # coverage.py writes files, too
+    "tests/ground/test_collector.py::test_a_command_that_ends_is_not_looked_through_and_who_imports_the_library_is",
+    "tests/packaging/test_lean.py::test_it_holds_the_lean_locks_packages_only",  # it lists the packages on the path
+)
+"""Tests that fail because coverage.py is there: they are left out."""
 _SETTINGS: Final = """[run]
 source = planner
 parallel = True
@@ -55,7 +61,8 @@ def main(options: list[str]) -> int:
         command = [sys.executable, "-m", "coverage", *words]
         return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
 
-    ended = coverage("run", "-m", "pytest", *options)
+    left_out = [word for test in DISTURBED for word in ("--deselect", test)]
+    ended = coverage("run", "-m", "pytest", *left_out, *options)
     coverage("combine", "--quiet")
     coverage("json", "--quiet", "-o", str(FOLDER / "report.json"))
     found = rooms(FOLDER / "report.json")
