@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from planner.ground.errors import HeadroomError
 from planner.ground.records import Record
+from planner.ground.words import with_article
 from planner.ground.work_budget import TooLargeError, part
 from planner.kubernetes.object_records import Pod, Snapshot
 from planner.kubernetes.owners import workload_keys
@@ -26,8 +27,10 @@ class RoomMade(Record):
 def room_made(case: PlanCase) -> RoomMade:
     """For its pods that wait, where moves start all of them; then for more and more pods of the change, as many as it has."""
     cluster, after = case.cluster, case.revisions[0].after
-    if len(case.revisions) != 1 or case.revisions[0].placed is not None:
-        return RoomMade(doubt="of several changes at once no moves were looked at")
+    is_joint = len(case.revisions) != 1
+    if is_joint or case.revisions[0].placed is not None:
+        what = "several changes at once" if is_joint else with_article(after.kind)
+        return RoomMade(doubt=f"of {what} no moves were looked at")
     if cluster.node_count > limits.MOVES_NODES.most:
         return RoomMade(doubt=limits.MOVES_NODES.reached(number=cluster.node_count))
     shape = case.shape(0)

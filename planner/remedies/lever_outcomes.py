@@ -92,9 +92,7 @@ class LeveredCluster(Record, kw_only=False, eq=False, dict=True):
         after = workload if strategy is None else replace(workload, strategy=strategy)
         return Revision(before=workload, after=after, has_new_template=True)
 
-    def more(
-        self, nodes: tuple[MoreNodes, ...] = (), opens: Iterable[str] = (), **levers: Mapping[Any, Any]
-    ) -> LeveredCluster:
+    def more(self, nodes: tuple[MoreNodes, ...] = (), opens: Iterable[str] = (), **levers: Mapping[Any, Any]) -> LeveredCluster:  # fmt: skip
         """With these beside what is applied already, or in its place: `nodes`, `opens`, or more of a field of its name."""
         merged: dict[str, Any] = {name: {**getattr(self, name), **more} for name, more in levers.items()}
         other = replace(self, nodes=(*self.nodes, *nodes), opens=self.opens.union(opens), **merged)
