@@ -6,7 +6,7 @@ import json
 
 from planner.inventory.change import WorkloadChange
 from planner.questions.plan import PlanSettings, answer
-from planner.questions.question import Inputs
+from planner.questions.question import NOTHING, Inputs
 from planner.remedies import limits
 from planner.remedies.lever_ranges import Lever
 from planner.remedies.pareto_plans_answer import Certificate
@@ -15,7 +15,7 @@ from planner.remedies.rollout_with_remedies import rollout
 from planner.rollout.answers import Verdict
 from planner.rollout.prepared_change import Scenario
 from planner.sources.prices import embedded_book
-from tests.builders.objects import MOVED_WHOLE, WHOLE, Item, deployment, node, pod_spec, snapshot
+from tests.builders.objects import MOVED_WHOLE, WHOLE, Item, deployment, node, pod, pod_spec, snapshot
 from tests.rollout.rollouts import WORKER, rolling
 from tests.rollout.test_in_flight import beside_one_in_flight
 
@@ -136,3 +136,18 @@ def test_a_lender_with_an_autoscaler_is_said_to_be_scaled_back_perhaps() -> None
     assert "ml/lender at 1 replica meanwhile" in plan.title
     assert "ml/lender's autoscaler may scale it back meanwhile" in str(plan.sentence)
     assert not plan.is_proven
+
+
+def test_a_plan_with_more_nodes_than_amounts_ask_for_says_how_many_any_plan_needs() -> None:
+    """Three pods that keep apart need three nodes; two nodes have as many GPUs as they ask for, which is what the bound counts."""
+    apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+        {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "worker"}}}]}}  # fmt: skip
+    scaler = {
+        "apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": "web", "namespace": "far"},
+        "spec": {"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}, "maxReplicas": 2},
+    }  # fmt: skip
+    bare = [pod(f"bare-{place}", pod_spec(gpus=1), on="gpu-0") for place in (0, 1)]
+    waiting = deployment("worker", ["", "", ""], pod_spec(gpus=1, affinity=apart), strategy=rolling(0, 1))
+    found = answer(snapshot(WHOLE, scaler, node("gpu-0", pool="gpu", gpus=2), bare, waiting), PlanSettings(), NOTHING)
+    assert (found.at_least_nodes, found.nodes) == (2, 3)
+    assert "any plan for them needs at least 2 nodes" in str(found.sentence)
