@@ -162,6 +162,9 @@ def document_of(workload: Workload) -> Object:
     if workload.groups is not None and workload.worker_template is not None:
         templates = workload.template.manifest, workload.worker_template.manifest
         spec |= {"selector": None, "template": None, "startupPolicy": workload.groups.starts}
+        # Its spec has neither (lws `api/leaderworkerset/v1/leaderworkerset_types.go`): where the document is read as a
+        # manifest they would be fields that aren't known.
+        spec |= {"minReadySeconds": None, "revisionHistoryLimit": None}
         spec["leaderWorkerTemplate"] = groups_document(workload.groups, *templates)
     if traits.has_replicas:
         spec["replicas"] = workload.replicas
