@@ -523,7 +523,9 @@ def _patches(stand: Stand, need: RoomNeed) -> Iterator[tuple[str, dict[str, Any]
 def _ways(workload: Workload) -> list[OwnWay]:
     if workload.traits.name == DEPLOYMENT.name:
         return [ONE_BY_ONE, *recreate_way(workload)]
-    return [*own_ways(workload), *([ONE_BY_ONE] if workload.traits.is_per_node else [])]
+    if workload.traits.is_custom:  # its ways are in fields of its own, which an API server takes from no other kind
+        return list(own_ways(workload))
+    return [ONE_BY_ONE] if workload.traits.is_per_node else []
 
 
 def _written(patch: Any) -> Any:
