@@ -12,16 +12,18 @@ from __future__ import annotations
 import copy
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import count as count_from
+from itertools import groupby, product, starmap
 from typing import Final
 
 from planner.ground import typed_json
 from planner.ground.data_files import table_beside
 from planner.ground.quantity import format_amount
-from planner.ground.records import Record
+from planner.ground.records import Record, replace
 from planner.ground.well_known_names import (
     ARCHITECTURE,
     CONTROLLER_REVISION_HASH,
+    DEFAULT_STORAGE_CLASS,
     HOSTNAME,
     IN_TREE_DRIVERS,
     IN_TREE_PROVISIONERS,
@@ -52,13 +54,14 @@ from planner.kubernetes.object_records import (
     NodeSelectorTerm,
     PodAffinityTerm,
     PodSpec,
+    Requirement,
     ResourceSlice,
     Snapshot,
     Workload,
 )
 from planner.kubernetes.requests import pod_requests
-from planner.kubernetes.selectors import as_integer, labels_match, node_affinity_matches
-from planner.kubernetes.volume_attach_rules import is_for_one_node
+from planner.kubernetes.selectors import as_integer, labels_match, node_affinity_matches, requirement_matches
+from planner.kubernetes.volume_attach_rules import Attaching, inline_held_by_one_node, is_for_one_node
 from planner.kubernetes.workload_kinds import (
     DAEMON_SET,
     DEPLOYMENT,
@@ -219,13 +222,19 @@ class Files:
             every = [volume.claim_template for volume in workload.template.spec.volumes if volume.claim_template]
             classes += [claim_template.storage_class_name for claim_template in (*workload.claim_templates, *every)]
         late = {"apiVersion": STORAGE_API, "provisioner": _DISK, "volumeBindingMode": "WaitForFirstConsumer"}
-        is_default = any("is-default-class" in str(document["metadata"].get("annotations")) for document in self.beside)
+        is_default = any(map(_is_default, self._all("StorageClass")))
         for name in classes:
             take("StorageClass", name or "", late)
         # A claim without a class gets the default one; a class named "" means none, which a volume made by hand has.
         if None in classes and not is_default:
-            note = {"annotations": {"storageclass.kubernetes.io/is-default-class": "true"}}
+            note = {"annotations": {DEFAULT_STORAGE_CLASS[0]: "true"}}
             take(*_DEFAULT_CLASS, {**late, "metadata": note})
+        # A CSI driver without a CSIDriver attaches its volumes (`CanAttach`): one that ships a CSIDriver with
+        # attachRequired false would be played as a disk of one node.
+        for volume in self._all("PersistentVolume"):
+            driver = _csi_driver_in(volume["spec"])
+            if driver is not None and _driver_sort(driver) == "shared":
+                take("CSIDriver", driver, {"apiVersion": STORAGE_API, "spec": {"attachRequired": False}})
         self.assumed = [
             f"{kind} {name}" if (kind, name) != _DEFAULT_CLASS else "a default StorageClass"
             for kind, name in object_by_name
@@ -306,13 +315,14 @@ class Files:
                     f"Give it too: -f FILE. kubectl get persistentvolumeclaim {volume.claim_name} -n {workload.namespace} -o yaml",
                 )
         claims = tuple(self._one_node_claims(workload, spec))
-        labels = _labels_for(spec)
-        hosts = _hosts_of(spec) if labels is not None and HOSTNAME in labels else ()
+        reachable = self._near_its_volumes(workload, spec)
+        labels = _labels_for(reachable)
+        hosts = _hosts_of(reachable) if labels is not None and HOSTNAME in labels else ()
         required_domains = max((spread_constraint.min_domains or 0 for spread_constraint in spread), default=0)
         own_devices = next((why for _, why in devices if why != ("", "")), ("", ""))
         for unread in unread_in(workload.key, self.documents[workload.key]):
             lacks = unread.what, unread.fix
-        values = next((v for key in keys if (v := _values_of(spec, key))), ())
+        values = next((v for key in keys if (v := _values_of(reachable, key))), ())
         if labels is None and lacks == ("", ""):
             lacks = "no node can have the labels that its selector and required affinity ask", "Check both"
         return Stand(
@@ -331,8 +341,22 @@ class Files:
             claim = self._claims.get((workload.namespace, volume.claim_name)) if volume.claim_name else None
             if claim is not None and self._is_for_one_node(claim):
                 yield volume.claim_name
-            elif volume.disk_id and volume.kind in IN_TREE_DRIVERS and not volume.read_only:
+            elif inline_held_by_one_node(self._given, volume) is Attaching.YES:
                 yield volume.disk_id
+
+    def _near_its_volumes(self, workload: Workload, spec: PodSpec) -> PodSpec:
+        """`spec` with the node affinity of the PersistentVolumes of the files, which its nodes have to match too (`volumebinding`): a local
+        volume's node, a disk's zone."""
+        names = {
+            volume["metadata"]["name"] for pod_volume in spec.volumes if pod_volume.claim_name
+            if (claim := self._claims.get((workload.namespace, pod_volume.claim_name))) is not None
+            and (volume := self._volume_of(claim)) is not None
+        }  # fmt: skip
+        terms = spec.node_affinity.required
+        for disk in self._given.persistent_volumes:
+            if disk.name in names and disk.node_affinity is not None:
+                terms = disk.node_affinity if terms is None else tuple(starmap(_both, product(terms, disk.node_affinity)))  # fmt: skip
+        return replace(spec, node_affinity=replace(spec.node_affinity, required=terms))
 
     def _is_for_one_node(self, claim: Object) -> bool:
         volume = self._volume_of(claim)
@@ -355,8 +379,7 @@ class Files:
             spec = volume["spec"]
             if spec.get("local"):
                 return "local"
-            disk = next((IN_TREE_DRIVERS[kind] for kind in IN_TREE_DRIVERS if kind in spec), "")
-            driver = disk or (spec.get("csi") or {}).get("driver")
+            driver = _csi_driver_in(spec)
             if driver is None:
                 return _DISK if spec.get("iscsi") or spec.get("fc") else None
         else:
@@ -369,9 +392,8 @@ class Files:
             # it can be.
             provisioner = next(provisioners, _DISK)
             driver = IN_TREE_PROVISIONERS.get(provisioner, provisioner)
-        for sort in ("shared", "local"):
-            if driver in _DRIVERS[sort] or any(driver.endswith(f"/{suffix}") for suffix in _DRIVERS[sort]):
-                return sort
+        if sort := _driver_sort(driver):
+            return sort
         attaches = (
             csi["spec"].get("attachRequired") for csi in self._all("CSIDriver") if csi["metadata"]["name"] == driver
         )
@@ -540,9 +562,14 @@ class _Making:
         taken = {host.name for host in self.hosts}
         if unused := [name for name in stand.hosts if name not in taken]:
             labels[HOSTNAME] = unused[0]
-        name = spec.node_name or labels.get(HOSTNAME, "") or f"node-{len(self.hosts) + 1}"
-        if any(host.name == name for host in self.hosts):
-            name = f"{name}-{len(self.hosts) + 1}"
+        name = spec.node_name or labels.get(HOSTNAME, "")
+        for host in self.hosts:
+            if host.name == name:  # a node that two workloads name is one node
+                host.labels.update(labels)
+                return host
+        name = name or next(
+            free for number in count_from(len(self.hosts) + 1) if (free := f"node-{number}") not in taken
+        )
         for key in dict.fromkeys((ZONE, *self.keys)):
             values = stand.values if key in stand.keys else ()
             value = values[domain % len(values)] if values else f"{key.rpartition('/')[2]}-{domain + 1}"
@@ -814,7 +841,18 @@ def _with_labels(template: Object, labels: Mapping[str, str]) -> Object:
 
 def _is_default(storage_class: Object) -> bool:
     notes = storage_class["metadata"].get("annotations") or {}
-    return str(notes.get("storageclass.kubernetes.io/is-default-class")).lower() == "true"
+    return any(str(notes.get(name)).lower() == "true" for name in DEFAULT_STORAGE_CLASS)
+
+
+def _driver_sort(driver: str) -> str:
+    """``shared`` or ``local`` for a driver that attaches no volume to a node; "" for one that does."""
+    return next((sort for sort, names in _DRIVERS.items() if driver in names or driver.endswith(tuple(f"/{name}" for name in names))), "")  # fmt: skip
+
+
+def _csi_driver_in(spec: Object) -> str | None:
+    """The CSI driver of a PersistentVolume's spec, or the one that stands in for its in-tree plugin; None for other volumes."""
+    disk = next((driver for kind, driver in IN_TREE_DRIVERS.items() if kind in spec), None)
+    return disk or (spec.get("csi") or {}).get("driver")
 
 
 def _called(document: Object) -> tuple[str, str]:
@@ -833,20 +871,36 @@ def _labels_for(spec: PodSpec) -> Labels | None:
     terms = spec.node_affinity.required
     for term in terms if terms is not None else (NodeSelectorTerm(),):
         labels = dict(spec.node_selector)
-        for requirement in term.match_expressions:
-            value = requirement.values[0] if requirement.values else ""
-            if requirement.operator == "In":
-                labels.setdefault(requirement.key, value)
-            elif requirement.operator == "Exists":
-                labels.setdefault(requirement.key, "true")
-            elif requirement.operator in ("Gt", "Lt"):
-                more = 1 if requirement.operator == "Gt" else -1
-                labels.setdefault(requirement.key, str((as_integer(value) or 0) + more))
-        # NotIn, DoesNotExist and terms that contradict aren't solved for: kube-scheduler's rule says whether these
-        # labels do.
+        for key in dict.fromkeys(requirement.key for requirement in term.match_expressions):
+            # Several requirements of one key are ANDed: In [a, b] beside NotIn [a] leaves b.
+            same = [requirement for requirement in term.match_expressions if requirement.key == key]
+            if key not in labels and not _all_match(same, {}):
+                labels |= next(({key: value} for value in _candidates(same) if _all_match(same, {key: value})), {})
         if node_affinity_matches(spec, {OPERATING_SYSTEM: "linux", ARCHITECTURE: "amd64", **labels}, spec.node_name):
             return FrozenMap(labels)
     return None
+
+
+def _both(term: NodeSelectorTerm, other: NodeSelectorTerm) -> NodeSelectorTerm:
+    """A term that asks what both ask."""
+    return NodeSelectorTerm(
+        match_expressions=(*term.match_expressions, *other.match_expressions), match_fields=(*term.match_fields, *other.match_fields)
+    )  # fmt: skip
+
+
+def _all_match(requirements: Iterable[Requirement], labels: Mapping[str, str]) -> bool:
+    return all(requirement_matches(requirement, labels) for requirement in requirements)
+
+
+def _candidates(requirements: Iterable[Requirement]) -> Iterator[str]:
+    """Values of a label of which one satisfies all of its requirements, where any does."""
+    for requirement in requirements:
+        if requirement.operator == "In":
+            yield from requirement.values
+        elif requirement.operator in ("Gt", "Lt"):
+            more = 1 if requirement.operator == "Gt" else -1
+            yield str((as_integer(next(iter(requirement.values), "")) or 0) + more)
+    yield from ("true", "made")  # for Exists, beside NotIn ["true"] too
 
 
 def _required(spec: PodSpec, key: str, *operators: str) -> list[tuple[str, ...]]:
