@@ -453,9 +453,7 @@ def _assumed(snapshot: Snapshot) -> Iterator[str]:
         f"Played {of_rules(snapshot)}; its own configuration (other gates, resources that it leaves out) is in no object that is read"
     )
     if uncounted := rules_of(snapshot).uncounted:
-        yield (
-            f"Kueue's configuration leaves {listing(sorted(uncounted), most=None)} out of quotas, as Workloads show that hold some without a flavor for it"
-        )
+        yield f"Kueue's configuration leaves {listing(sorted(uncounted), most=None)} out of quotas, as its Workloads show"
     if snapshot.lacks("Cohort") and any(queue.cohort for queue in snapshot.cluster_queues):
         yield "No Cohorts were given: taken for without quota of their own, and without cohorts above them"
     if rules_of(snapshot).fair is not None:

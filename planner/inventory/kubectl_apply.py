@@ -737,11 +737,8 @@ def _known_of(
     given_object = read_unplayed(Shared(), document)
     sameness = compare_objects(given_object, live_object, row)
     if sameness is not Sameness.DIFFERENT:
-        stays = (
-            unchanged_course(snapshot, live_object, row.updates)
-            if row is not None and row.updates is not None
-            else None
-        )
+        updates = row.updates if row is not None else None
+        stays = unchanged_course(snapshot, live_object, updates) if updates is not None else None
         return stays if stays is not None and stays.lacked else sameness
     changed = (
         course(snapshot, given_object, live_object, row, sets, _without_added(document, live_object, row))

@@ -278,9 +278,8 @@ def read_unplayed_object(
     pod_sets = [(pod.role, pod.count, pod.template.labels, pod.template.spec) for pod in record.pods]
     generation = (document.get("metadata") or {}).get("generation")  # another for each change of what isn't kept
     counted = record.status_replicas, record.ready_replicas
-    digest_text = (
-        f"{record.api_group} {record.key} {record.uid} {generation} {record.is_suspended} {pod_sets} {counted}"
-    )
+    states = record.is_told, record.is_suspended
+    digest_text = f"{record.api_group} {record.key} {record.uid} {generation} {states} {pod_sets} {counted}"
     return record, api_types.digest(digest_text.encode())
 
 

@@ -41,7 +41,7 @@ class PlanSettings(Aims):
     pools: PoolSettings = settings_within(PoolSettings)
 
 
-@allowed(units=1_000_000)  # about ten seconds: of 300 nodes the whole plan takes some 40
+@allowed(units=1_000_000)  # about ten seconds: of 300 nodes the whole plan takes 20 to 40
 def first_steps(snapshot: Snapshot, settings: PlanSettings, given: Inputs = NOTHING) -> PlanAnswer:
     """As `answer`, with what is found in about ten seconds: strategy changes come first. Its sums aren't the plan's."""
     return _plan(snapshot, settings, given)

@@ -32,7 +32,7 @@ class Limit(Record, kw_only=False):
 NODES: Final = Limit(64, "at most {most} more nodes in {pool} are looked at")
 POOLS: Final = Limit(3, "of {number:,} pools that match {most} are looked at")
 PLACES_OF_A_POOL: Final = Limit(4, "of {number:,} places of pool {pool} {most} are looked at")  # zones, racks
-UNCORDONED: Final = Limit(8, "of {number:,} cordoned nodes {most} at most are tried alone, and all together")
+UNCORDONED: Final = Limit(8, "of {number:,} cordoned nodes {most} at most are opened alone, then all: no other set")
 # Above, a way out that asks them is the last, and never the only one.
 LENDERS_ALONE: Final = Limit(
     3, "one that scales {number:,} workloads of others to 0 is not offered by itself ({names})"

@@ -104,7 +104,7 @@ def test_a_certificate_says_that_not_every_set_of_cordoned_nodes_was_tried() -> 
     cluster = snapshot(gpu_node("gpu-0", cordoned=False), *shut, worker("gpu-0"), *full)
     told = certificate(cluster, SCENARIO, levers=frozenset({Lever.PODS}))
     assert not told.plans
-    assert "of 3 cordoned nodes 8 at most are tried alone, and all together" in str(told.why_not)
+    assert "of 3 cordoned nodes 8 at most are opened alone, then all: no other set" in str(told.why_not)
 
 
 def test_a_node_that_opens_and_one_that_comes_do_together() -> None:

@@ -246,3 +246,10 @@ def test_a_ray_cluster_that_may_lack_pods_takes_room_meanwhile(there: Item) -> N
     assert any("RayCluster/ml/one may make pods anew" in str(one.why) for one in found.doubts) is lacks
     itself = asked(free("8", live(), gpus=2), manifest())
     assert not any("may make pods anew" in str(one.why) for one in itself.doubts)
+
+
+def test_one_that_is_being_deleted_is_another_input() -> None:
+    """Its pods aren't made anew, so that answers differ: two dumps that differ in it alone hold other objects."""
+    there, going = ray("RayCluster", cluster()), ray("RayCluster", cluster())
+    going["metadata"]["deletionTimestamp"] = "2026-11-30T00:00:00Z"
+    assert free("8", there).digest == free("8", there).digest != free("8", going).digest
